@@ -15,15 +15,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from winnow.server.bibliographies.locators import count_pages
-from winnow.server.commands.health import examine, is_healthy
-from winnow.server.commands.health.findings import Finding
+from winnow.server.commands.health import examine
+from winnow.server.commands.health.findings import Finding, is_healthy
+from winnow.server.commands.health.findings_table import print_findings
 from winnow.server.commands.health.walls import GAP
 from winnow.server.commands.terminal.output import (
     FAILED,
     Json,
     StoreOption,
     command,
-    complete,
     examples,
     print_json,
     print_lines,
@@ -130,7 +130,8 @@ def doctor(
             healthy = is_healthy(findings)
             print_json({"ok": healthy, "checks": [finding.to_json() for finding in findings]})
         else:
-            healthy = _print_findings(examine(settings), folds_gaps=not show_all)
+            findings_shown = examine(settings) if show_all else _fold_gaps(examine(settings))
+            healthy = print_findings(findings_shown)
         raise typer.Exit(0 if healthy else FAILED)
 
 
@@ -189,38 +190,6 @@ def _fold_gaps(findings: Iterable[Finding]) -> Iterator[Finding]:
             yield replace(gaps[0], detail=told, advice="")
         else:
             yield from members
-
-
-def _print_findings(findings: Iterable[Finding], *, folds_gaps: bool) -> bool:
-    """Print each group of findings as soon as it is complete; whether all essential ones are fine."""
-    console = Screen(highlight=False)
-    healthy = True
-    findings = _fold_gaps(findings) if folds_gaps else findings
-    for group, members in groupby(findings, key=lambda finding: finding.group):
-        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-        table.add_column(no_wrap=True)
-        table.add_column(no_wrap=True)
-        table.add_column(overflow="fold")
-        for finding in members:
-            healthy = healthy and (finding.ok or not finding.essential)
-            table.add_row(_format_mark(finding), escape(finding.check), escape(_describe(finding)))
-            if finding.advice:
-                table.add_row("", "", f"[bold]→ {escape(complete(finding.advice))}[/bold]")
-        console.print(f"[bold]{group}[/bold]", table, "", sep="\n")
-    console.print(
-        "Everything essential is right." if healthy else "Not everything is right; the arrows say what to do."
-    )
-    return healthy
-
-
-def _describe(finding: Finding) -> str:
-    return f"{finding.detail}: {finding.evidence}" if finding.evidence and not finding.ok else finding.detail
-
-
-def _format_mark(finding: Finding) -> str:
-    if finding.ok:
-        return "[green]ok[/green]"
-    return "[red]NO[/red]" if finding.essential else "[yellow]--[/yellow]"
 
 
 # --- the audit ---------------------------------------------------------------------------------------------

@@ -25,10 +25,10 @@ from tests.bench.other_interpreter import run_program
 from winnow.server.commands.bench.tokens import choose_tasks, default_indexes, index_collection
 from winnow.server.commands.demonstration.client import (
     connect_server,
-    find_console_script,
     inherited_environment,
     wait_for_model,
 )
+from winnow.server.commands.terminal.console_script import find_console_script
 from winnow.server.commands.terminal.output import Json, print_json, print_lines, report_errors
 from winnow.server.commands.token_benchmark.arms import play
 from winnow.server.commands.token_benchmark.collection import TaskCollection

@@ -74,7 +74,7 @@ ROOMS: Mapping[str, str] = {
 # Third-party package -> the modules that may import it ("x." is everything below x).
 VENDORS: Mapping[str, str] = {
     "mcp": "server.transports. server.commands.fastmcp_server server.commands.demonstration.client "
-    "server.commands.token_benchmark.",
+    "server.commands.token_benchmark. server.commands.setup.handshake",
     "mcp_types": "server.transports.",
     "starlette": "server.transports.http server.transports.origins server.transports.access. "
     "server.transports.oidc."

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -18,6 +17,7 @@ from mcp.client.stdio import stdio_client
 from mcp.types import CallToolResult, TextContent
 
 from winnow.server.commands.demonstration.task import SCRIPT, SEARCHES, TOP_K, TaskAnswer, extract_answer
+from winnow.server.commands.terminal.console_script import find_console_script
 from winnow.server.errors import WinnowError
 from winnow.server.text.words.tokens import count_tokens
 
@@ -40,16 +40,6 @@ class Arm:
     tokens_structured: int = 0
     answer: TaskAnswer = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
-
-
-def find_console_script() -> Path:
-    """The ``winnow`` command of this installation: beside this interpreter, or the one that is running."""
-    beside = Path(sys.executable).parent / ("winnow.exe" if os.name == "nt" else "winnow")
-    running = Path(sys.argv[0]).absolute()
-    for candidate in (beside, running):
-        if candidate.stem == "winnow" and os.access(candidate, os.X_OK) and candidate.is_file():
-            return candidate
-    raise WinnowError("NOT_FOUND", f"no winnow command beside {sys.executable}; reinstall: pip install winnow-mcp")
 
 
 def inherited_environment() -> dict[str, str]:

@@ -60,11 +60,6 @@ def examine(settings: Settings) -> Iterator[Finding]:
         yield from _run_check(check, settings)
 
 
-def is_healthy(findings: Sequence[Finding]) -> bool:
-    """Whether all essential findings are fine."""
-    return all(finding.ok for finding in findings if finding.essential)
-
-
 def _run_check(check: Check, settings: Settings) -> Iterator[Finding]:
     name = check.__name__.lstrip("_")
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -28,6 +28,11 @@ class Finding:
     def to_json(self) -> dict[str, Any]:
         """The finding as JSON data."""
         return asdict(self)
+
+
+def is_healthy(findings: Sequence[Finding]) -> bool:
+    """Whether all essential findings are fine."""
+    return all(finding.ok for finding in findings if finding.essential)
 
 
 Check = Callable[[Settings], Iterator[Finding]]

@@ -7,6 +7,8 @@ formatted, and one of 10,000 sexagesimal parts takes minutes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import yaml
@@ -27,15 +29,40 @@ def parse_yaml(text: str) -> Any:
     >>> parse_yaml("version: 1.20")
     {'version': '1.20'}
     """
-    try:
+    with _map_errors():
         return yaml.load(text, Loader=_Loader)
+
+
+def compose_yaml(text: str) -> yaml.Node | None:
+    """The nodes of a YAML document, which have their places in the text; None for an empty document.
+
+    Raises as ``parse_yaml`` does; of ``YamlMisread`` the place is known.
+    """
+    with _map_errors():
+        node: yaml.Node | None = yaml.compose(text, Loader=_Loader)
+        return node
+
+
+class YamlMisread(ValueError):
+    """The text is not YAML; ``position`` is where that shows, ``reason`` why."""
+
+    def __init__(self, reason: str, line: int, position: int) -> None:
+        super().__init__(f"line {line}: {reason}")
+        self.reason = reason
+        self.position = position
+
+
+@contextmanager
+def _map_errors() -> Iterator[None]:
+    try:
+        yield
     except RecursionError:
         raise YamlRefused("nested too deeply") from None
     except YamlRefused:
         raise
     except yaml.MarkedYAMLError as error:
-        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
-        raise ValueError(f"{line}{error.problem or 'not YAML'}") from None
+        mark, reason = error.problem_mark, error.problem or "not YAML"
+        raise (YamlMisread(reason, mark.line + 1, mark.index) if mark else ValueError(reason)) from None
     # A tag that does not fit its value (``!!bool x``) raises an exception of any type.
     except Exception:
         raise ValueError("not YAML") from None

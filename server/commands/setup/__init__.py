@@ -1,0 +1,231 @@
+"""``winnow setup``: put the server into the configuration of MCP clients, and start it as they do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from winnow.server.commands.serve import check_projects
+from winnow.server.commands.setup.applying import set_up, take_out
+from winnow.server.commands.setup.changes import Home, find_homes, places_of
+from winnow.server.commands.setup.clients import ALIASES, CLIENTS, Client
+from winnow.server.commands.setup.launch import Launch, launch_of
+from winnow.server.commands.setup.machine import Machine, describe_scripts, this_machine
+from winnow.server.commands.setup.report import (
+    FileOutcome,
+    SetupReport,
+    describe_entry,
+    describe_failure,
+    describe_handshake,
+    describe_next_steps,
+    describe_outcomes,
+)
+from winnow.server.commands.terminal.output import (
+    FAILED,
+    Json,
+    ProjectOption,
+    StoreOption,
+    command,
+    examples,
+    print_json,
+    print_lines,
+    print_text,
+    print_to_stderr,
+    report_errors,
+)
+from winnow.server.commands.terminal.stores import require_store
+from winnow.server.errors import WinnowError
+from winnow.server.settings.loading import load
+from winnow.server.settings.settings import Settings, default_store
+
+app = command()
+
+_NAMES = ", ".join(client.name for client in CLIENTS)
+_EPILOG = f"""
+Clients: {_NAMES}.
+
+Without a name, every client that is found on this machine is set up. The entry has the absolute path of this
+installation, of the store and of the project, so that nothing depends on a PATH. Before anything is written, the
+server is started as clients start it, in their bare environment; if it does not start, nothing is written.
+
+Only the entry named winnow is changed. Comments, order and other keys of a file stay, and the file as it was is
+kept beside it. A file that does not parse is never touched. --remove takes the entry out again.
+
+Exit code: 0 all is as it should be; 1 a file or the server is not, or no client was found; 2 for usage.
+
+""" + examples(
+    "winnow setup",
+    "winnow setup cursor zed --project handbook",
+    "winnow setup --print",
+    "winnow setup --doctor claude-desktop",
+    "winnow setup --remove",
+)
+
+
+@app.command(epilog=_EPILOG)
+def setup(
+    clients: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="CLIENT...", help="clients; default: every one on this machine", show_default=False
+        ),
+    ] = None,
+    project: ProjectOption = None,
+    store: StoreOption = None,
+    only_print: Annotated[
+        bool, typer.Option("--print", help="show what would be written where; write and start nothing")
+    ] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="take the entry out again")] = False,
+    doctor: Annotated[
+        bool, typer.Option("--doctor", help="explain why a client does not show the server; change nothing")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Set up MCP clients on this machine, so that their agents use this store."""
+    with report_errors(as_json=as_json):
+        if doctor and (remove or only_print):
+            raise WinnowError("INVALID_REQUEST", "--doctor changes nothing; leave out --remove and --print")
+        machine = this_machine()
+        chosen = choose_clients(clients or [])
+        if doctor:
+            raise typer.Exit(_diagnose(machine, chosen, named=bool(clients), as_json=as_json))
+        homes = find_homes(machine, chosen)
+        missing = [client for client in chosen if clients and client not in {home.client for home in homes}]
+        if remove:
+            raise typer.Exit(_remove(homes, missing, machine, only_print=only_print, as_json=as_json))
+        settings, asks = _prepare(store, project, asks=not (only_print or as_json))
+        launch = launch_of(settings)
+        if missing or not homes:
+            _report_missing(launch, missing, machine, as_json=as_json)
+            raise typer.Exit(FAILED)
+        report = set_up(homes, launch, only_print=only_print)
+        if as_json:
+            print_json(report.to_json())
+        else:
+            _print_report(report, machine, only_print=only_print)
+            if asks and report.ok:
+                _answer_a_question(launch)
+        raise typer.Exit(0 if report.ok else FAILED)
+
+
+def choose_clients(names: Sequence[str]) -> list[Client]:
+    """The clients of these names, in the order of the table; all of them for no name.
+
+    Raises ``WinnowError("NOT_FOUND")`` with the names that there are.
+    """
+    known = {client.name for client in CLIENTS}
+    wanted = {meant for name in names for meant in ALIASES.get(name.lower(), (name.lower(),))}
+    if unknown := sorted(wanted - known):
+        raise WinnowError("NOT_FOUND", f"no client {unknown[0]!r}; there are {_NAMES}")
+    return [client for client in CLIENTS if not wanted or client.name in wanted]
+
+
+def _prepare(store: str | None, project: str | None, *, asks: bool) -> tuple[Settings, bool]:
+    """The settings for clients, after the first index is made; whether questions are asked."""
+    from winnow.server.commands.setup.first_run import describe_two_commands, is_at_terminal, offer_index
+    from winnow.server.commands.setup.project_choice import choose_project, projects_with_documents
+
+    configuration = load({"store": store, "project": project})
+    check_projects(configuration)
+    settings = configuration.settings
+    if projects_with_documents(settings):
+        return choose_project(configuration), False
+    if asks and is_at_terminal():
+        made = offer_index(settings)
+    else:
+        made = False
+        print_to_stderr(*describe_two_commands(settings))
+    if settings.store != default_store():  # as winnow serve does, which would refuse to start
+        require_store(settings.store)
+    return settings, made
+
+
+def _diagnose(machine: Machine, chosen: Sequence[Client], *, named: bool, as_json: bool) -> int:
+    from winnow.server.commands.health.findings import is_healthy
+    from winnow.server.commands.health.findings_table import print_findings
+    from winnow.server.commands.setup.diagnosis import examine_clients
+
+    here = chosen if named else [client for client in chosen if find_homes(machine, [client])]
+    findings = examine_clients(machine, here)
+    if as_json:
+        found = list(findings)
+        print_json({"ok": is_healthy(found), "checks": [finding.to_json() for finding in found]})
+        return 0 if is_healthy(found) and found else FAILED
+    if not here:
+        print_lines(
+            "No client was found on this machine; winnow setup --doctor CLIENT says where its file would be."
+        )
+        return FAILED
+    return 0 if print_findings(findings) else FAILED
+
+
+def _remove(
+    homes: Sequence[Home], missing: Sequence[Client], machine: Machine, *, only_print: bool, as_json: bool
+) -> int:
+    outcomes = take_out(homes, only_print=only_print)
+    report = SetupReport(None, outcomes)
+    if as_json:
+        print_json(report.to_json())
+    else:
+        print_lines(*describe_outcomes(outcomes, planned=only_print), *_differences(outcomes, shown=only_print))
+        print_lines(*(f"{client.title}: not on this machine" for client in missing))
+        if not homes and not missing:
+            print_lines("No client was found on this machine, so there is nothing to remove.")
+    return FAILED if any(each.error for each in outcomes) else 0
+
+
+def _differences(outcomes: Sequence[FileOutcome], *, shown: bool) -> list[str]:
+    return [line for each in outcomes if shown and each.change for line in ("", *each.change.show_difference())]
+
+
+def _report_missing(launch: Launch, missing: Sequence[Client], machine: Machine, *, as_json: bool) -> None:
+    """Say which clients are not here, or that none is, with the entry to paste."""
+    for client in missing:
+        print_to_stderr(
+            f"winnow: {client.title} is not on this machine: there is no {' or '.join(places_of(client, machine))}"
+        )
+    print_to_stderr(
+        "winnow: nothing was written. Install the client, start it once and run this again; or paste this entry "
+        "into the file of a client yourself:"
+        if missing
+        else "winnow: no client was found on this machine, so nothing was written. This entry goes into the file "
+        "of most clients (--doctor CLIENT says where that is):"
+    )
+    entry = describe_entry(launch, (*missing, CLIENTS[0])[0])
+    if as_json:
+        print_json(
+            {"ok": False, "launch": launch.to_json(), "clients": [], "missing": [each.name for each in missing]}
+        )
+    else:
+        print_lines(*entry)
+
+
+def _print_report(report: SetupReport, machine: Machine, *, only_print: bool) -> None:
+    if report.failure:
+        print_lines(*describe_outcomes([each for each in report.outcomes if each.error], planned=True))
+        print_to_stderr(*describe_failure(report.failure), *(f"note: {note}" for note in report.notes))
+        return
+    print_lines(
+        *describe_outcomes(report.outcomes, planned=only_print), *_differences(report.outcomes, shown=only_print)
+    )
+    if report.handshake:
+        print_lines("", describe_handshake(report.handshake))
+    if sentence := describe_scripts(machine.system):
+        print_lines(sentence)
+    print_lines(*(f"note: {note}" for note in report.notes))
+    if only_print:
+        print_lines("", "Nothing was written, and nothing was started.")
+    else:
+        print_lines("", *describe_next_steps(report.outcomes))
+
+
+def _answer_a_question(launch: Launch) -> None:
+    """The end of a first run: one question of the user's, answered as an agent gets it."""
+    from winnow.server.commands.setup.first_run import ask_for_question
+    from winnow.server.commands.setup.handshake import ask
+
+    print_lines("")
+    if question := ask_for_question():
+        print_text(f"{ask(launch, question)}\n")

@@ -1,0 +1,89 @@
+"""The work of setup: changes are worked out, the server is started as they say, and the files are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from winnow.server.commands.setup.changes import Home, plan_entry, plan_removal
+from winnow.server.commands.setup.launch import Launch, is_passing, unseen_variables
+from winnow.server.commands.setup.report import FileOutcome, SetupReport
+from winnow.server.errors import WinnowError
+
+if TYPE_CHECKING:
+    from winnow.server.commands.setup.handshake import Handshake
+
+
+def set_up(homes: Sequence[Home], launch: Launch, *, only_print: bool) -> SetupReport:
+    """Work out every change, start the server as the files will say, and write them.
+
+    Nothing is written where the server does not start. A file that cannot be changed does not hold up the others.
+    """
+    outcomes = [_plan(home, launch) for home in homes]
+    notes = list(_notes(launch))
+    if only_print:
+        return SetupReport(launch, outcomes, notes=notes)
+    try:
+        handshake = _shake_hands(outcomes)
+    except WinnowError as error:
+        return SetupReport(launch, outcomes, failure=error, notes=notes)
+    return SetupReport(launch, [_write(each) for each in outcomes], handshake, notes=notes)
+
+
+def _notes(launch: Launch) -> Iterator[str]:
+    if variables := unseen_variables():
+        yield (
+            f"{', '.join(variables)} of this shell will not reach the server: clients pass on none of them. "
+            "Put these settings into the file that winnow config names"
+        )
+    if is_passing(launch):
+        yield (
+            f"{launch.command} lies in a cache that is emptied from time to time; install for good: "
+            "uv tool install winnow-mcp, then set up again"
+        )
+
+
+def _plan(home: Home, launch: Launch) -> FileOutcome:
+    try:
+        return FileOutcome(home, plan_entry(home, launch))
+    except WinnowError as error:
+        return FileOutcome(home, error=error)
+
+
+def _shake_hands(outcomes: Sequence[FileOutcome]) -> Handshake | None:
+    """The handshake with what the planned files start: each launch once, and they differ seldom.
+
+    Returns the last one; None where no file can be changed.
+    """
+    from winnow.server.commands.setup.handshake import shake_hands
+
+    launches = []
+    for each in outcomes:
+        if each.change is not None and each.change.launch not in launches:
+            launches.append(each.change.launch)
+    done = None
+    for launch in launches:
+        assert launch is not None
+        done = shake_hands(launch)
+    return done
+
+
+def _write(outcome: FileOutcome) -> FileOutcome:
+    if outcome.change is None:
+        return outcome
+    try:
+        return FileOutcome(outcome.home, outcome.change, kept=outcome.change.write())
+    except WinnowError as error:
+        return FileOutcome(outcome.home, error=error)
+
+
+def take_out(homes: Sequence[Home], *, only_print: bool) -> list[FileOutcome]:
+    """Take our entry out of each file; ``only_print``: work it out and write nothing."""
+    outcomes = []
+    for home in homes:
+        try:
+            outcome = FileOutcome(home, plan_removal(home))
+        except WinnowError as error:
+            outcome = FileOutcome(home, error=error)
+        outcomes.append(outcome if only_print else _write(outcome))
+    return outcomes

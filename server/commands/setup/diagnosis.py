@@ -1,0 +1,166 @@
+"""Why a client does not show the server: checks of its configuration files, and of what they start.
+
+What a configuration says is run only where it is the command of this very installation.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from winnow.server.commands.health.findings import Finding
+from winnow.server.commands.setup.changes import Home, find_homes, places_of
+from winnow.server.commands.setup.clients import Client
+from winnow.server.commands.setup.editing.config_text import find_entry, read_config_text
+from winnow.server.commands.setup.files import read_config_file
+from winnow.server.commands.setup.launch import NAME, Launch, argument_of, is_passing, launch_in
+from winnow.server.commands.setup.machine import Machine
+from winnow.server.commands.terminal.console_script import find_console_script
+from winnow.server.errors import WinnowError
+from winnow.server.text.sizes import count_of
+
+_SLOW_SECONDS = 10.0  # what the least patient clients wait for a server
+
+
+def examine_clients(machine: Machine, clients: Sequence[Client]) -> Iterator[Finding]:
+    """The findings for each client, in the order of the table."""
+    shaken: dict[Any, Finding] = {}
+    for client in clients:
+        homes = find_homes(machine, [client])
+        if not homes:
+            places = " or ".join(places_of(client, machine))
+            advice = "install the client and start it once"
+            yield _finding(client, "installed", f"nothing of it is here; its file would be {places}", advice)
+        launches = []
+        for home in homes:
+            launch = yield from _examine_file(home)
+            if launch is not None:
+                launches.append(launch)
+                yield from _examine_launch(client, launch, shaken)
+        if len(set(map(_key_of, launches))) > 1:
+            yield _finding(client, "homes", "its files start different servers", _again(client))
+        if launches:
+            yield _finding(
+                client, "restart", f"if it still shows nothing, quit it and start it again ({client.again})"
+            )
+
+
+def _examine_file(home: Home) -> Generator[Finding, None, Launch | None]:
+    """Yield the findings about a file; returns the launch of its entry, None where there is none."""
+    client = home.client
+    try:
+        file = read_config_file(home.path)
+        config = read_config_text(file.text, client.format)
+    except WinnowError as error:
+        message = error.message if str(home.path) in error.message else f"{home.path}: {error.message}"
+        yield _finding(client, "file", message, "mend the file; until then the client reads none of it")
+        return None
+    if file.data is None:
+        yield _finding(client, "file", f"{home.path} is not there", _again(client))
+        return None
+    entry = find_entry(config, home.servers)
+    if entry is None:
+        named = _named_otherwise(find_entry(config, client.servers))
+        also = f"; {', '.join(named)} there seems to be winnow under another name" if named else ""
+        yield _finding(client, "entry", f"{home.path} has no entry {NAME}{also}", _again(client))
+        return None
+    launch = launch_in(entry, client.shape)
+    if launch is None:
+        yield _finding(client, "entry", f"the entry {NAME} in {home.path} starts no command", _again(client))
+        return None
+    yield _finding(client, "entry", str(home.path))
+    yield from _examine_switches(home, config, entry)
+    return launch
+
+
+def _examine_switches(home: Home, config: Mapping[str, Any], entry: Mapping[str, Any]) -> Iterator[Finding]:
+    client = home.client
+    if client.off is not None and entry.get(client.off[0]) is client.off[1]:
+        key, value = client.off
+        told = f"the entry is switched off: {key} is {str(value).lower()}"
+        yield _finding(client, "switch", told, f"switch {NAME} on in the client, or take {key} out of {home.path}")
+    for path in client.listed_off:
+        for place in _places_naming(config, path):
+            told = f"{place} in {home.path} names {NAME}, which switches it off there"
+            yield _finding(client, "switch", told, f"switch {NAME} on in the client, or take it out of that list")
+
+
+def _places_naming(config: Any, path: Sequence[str], way: str = "") -> Iterator[str]:
+    """The lists at a key path that name our entry; a star in the path is any key."""
+    if not path:
+        if isinstance(config, list) and NAME in config:
+            yield way
+        return
+    if isinstance(config, dict):
+        for key in config if path[0] == "*" else [path[0]] if path[0] in config else []:
+            yield from _places_naming(config[key], path[1:], f"{way}.{key}" if way else key)
+
+
+def _named_otherwise(servers: Any) -> list[str]:
+    """Names of entries that seem to start winnow."""
+    entries = servers.items() if isinstance(servers, dict) else ()
+    return [str(name) for name, entry in entries if isinstance(entry, dict) and NAME in str(entry)]
+
+
+def _examine_launch(client: Client, launch: Launch, shaken: dict[Any, Finding]) -> Iterator[Finding]:
+    """The findings about a command; each is started once, whatever the number of clients that name it."""
+    command = Path(launch.command)
+    if not command.is_absolute():
+        told = f"{launch.command} is no absolute path; a client finds it only in its own PATH"
+        yield _finding(client, "command", told, _again(client))
+        return
+    if not command.exists():
+        yield _finding(client, "command", f"{command} is not there any more", _again(client))
+        return
+    if not os.path.samefile(command, find_console_script()):
+        told = f"{command} is not this installation ({find_console_script()}), so it is not started here"
+        yield _finding(client, "command", told, _again(client), essential=False)
+        return
+    yield _finding(client, "command", str(command))
+    if is_passing(launch):
+        told = "it lies in the cache of uvx or pipx run, which is emptied from time to time"
+        yield _finding(
+            client, "command", told, f"uv tool install winnow-mcp, then {_again(client)}", essential=False
+        )
+    store = argument_of(launch.args, "--store")
+    if store and not Path(store).exists():
+        told = f"{store} is not there"
+        yield _finding(client, "store", told, f"winnow ingest FOLDER --store {store}, or {_again(client)}")
+    if _key_of(launch) not in shaken:
+        shaken[_key_of(launch)] = _shake(client, launch)
+    found = shaken[_key_of(launch)]
+    yield Finding(client.title, *(getattr(found, name) for name in ("check", "ok", "detail", "advice")))
+
+
+def _shake(client: Client, launch: Launch) -> Finding:
+    from winnow.server.commands.setup.handshake import shake_hands
+
+    try:
+        done = shake_hands(launch)
+    except WinnowError as error:
+        log = error.details.get("log") or ["(its log is empty)"]
+        return _finding(client, "handshake", f"{error.message}. Its log ends: {' | '.join(log)}", "winnow doctor")
+    scripts = "with scripts" if done.has_scripts else "without scripts (winnow doctor says why)"
+    told = f"{count_of(len(done.tools), 'tool')}, {done.tokens:,} tokens, {scripts}, {done.seconds:.1f} s"
+    slow = done.seconds > _SLOW_SECONDS
+    advice = (
+        f"some clients wait {_SLOW_SECONDS:.0f} s only; raise their time-out for starting servers" if slow else ""
+    )
+    return _finding(client, "handshake", told, advice, ok=not slow)
+
+
+def _key_of(launch: Launch) -> Any:
+    return (launch.command, launch.args, tuple(sorted(launch.env.items())))
+
+
+def _again(client: Client) -> str:
+    return f"winnow setup {client.name}"
+
+
+def _finding(
+    client: Client, check: str, told: str, advice: str = "", *, ok: bool | None = None, essential: bool = True
+) -> Finding:
+    """A finding; it is fine where there is nothing to do."""
+    return Finding(client.title, check, not advice if ok is None else ok, told, advice, essential)

@@ -1,0 +1,124 @@
+"""The command that clients start, and the entry that says so in each client's words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from winnow.server.commands.setup.clients import Client, Shape
+from winnow.server.commands.terminal.console_script import find_console_script
+from winnow.server.errors import WinnowError
+from winnow.server.settings.settings import Settings
+
+NAME, _SERVE = "winnow", "serve"
+# Variables that say where winnow's own files are. A client does not pass on those of a shell.
+_PLACES = ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "WINNOW_CONFIG", "WINNOW_MODELS")
+# Further settings of the environment are not written: some are secrets, and a settings file reaches every client.
+_OURS = "WINNOW_"
+_GIVEN_AS_OPTIONS = ("WINNOW_STORE", "WINNOW_PROJECT")
+_ADDRESSES = ("url", "serverUrl", "httpUrl", "uri")
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A command with its arguments, and the variables that it needs beyond those of a client."""
+
+    command: str
+    args: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The launch as JSON data."""
+        return {"command": self.command, "args": list(self.args), "env": dict(self.env)}
+
+
+def launch_of(settings: Settings) -> Launch:
+    """The launch of this installation for a store and a project; all paths are absolute."""
+    options = ("--store", str(settings.store.absolute()), "--project", settings.project)
+    env = {name: str(Path(os.environ[name]).expanduser().absolute()) for name in _PLACES if os.environ.get(name)}
+    return Launch(str(find_console_script()), (_SERVE, *options), env)
+
+
+def unseen_variables() -> list[str]:
+    """The variables of this shell with settings that no client will pass on, and that are not written either."""
+    written = (*_PLACES, *_GIVEN_AS_OPTIONS)
+    return sorted(name for name in os.environ if name.startswith(_OURS) and name not in written)
+
+
+def is_passing(launch: Launch) -> bool:
+    """Whether the command lies in a cache that is emptied from time to time, as that of ``uvx`` does."""
+    parts = Path(launch.command).parts
+    return any(part.startswith("archive-v") for part in parts) or (".cache" in parts and "pipx" in parts)
+
+
+def entry_of(client: Client, launch: Launch, before: Any) -> dict[str, Any]:
+    """The entry of a client; what the user added to an earlier one is kept.
+
+    Raises ``WinnowError("UNSUPPORTED")`` where the name stands for a server at an address, or another program.
+    """
+    shape = client.shape
+    if before is not None:
+        _require_own(client, before)
+    kept = dict(before or {})
+    first = {} if before else shape.at_first
+    env = {**(kept.get(shape.env) or {}), **launch.env}
+    args = [*launch.args, *_options_besides(launch.args, kept.get(shape.args) or [])]
+    return {
+        **first,
+        **kept,
+        **shape.fixed,
+        shape.command: launch.command,
+        shape.args: args,
+        **({shape.env: env} if env or shape.env in kept else {}),
+    }
+
+
+def _options_besides(own: Sequence[str], before: Sequence[Any]) -> list[str]:
+    """The options of ``serve`` in an earlier entry that the new one does not set itself."""
+    words = [str(word) for word in before]
+    rest = words[words.index(_SERVE) + 1 :] if _SERVE in words else []
+    kept, skips = [], False
+    for word in rest:
+        name, _, value = word.partition("=")
+        if skips:
+            skips = False
+        elif name.startswith("--") and name in own:
+            skips = not value
+        else:
+            kept.append(word)
+    return kept
+
+
+def _require_own(client: Client, entry: Any) -> None:
+    if not isinstance(entry, dict):
+        raise WinnowError("UNSUPPORTED", f"the entry {NAME} there is no object; {_take_it_out(client)}")
+    if address := next((entry[key] for key in _ADDRESSES if entry.get(key)), None):
+        raise WinnowError(
+            "UNSUPPORTED", f"the entry {NAME} there is a server at {address}; {_take_it_out(client)}"
+        )
+    words = [str(entry.get(client.shape.command, "")), *map(str, entry.get(client.shape.args) or [])]
+    if not any(NAME in word for word in words):
+        raise WinnowError("UNSUPPORTED", f"the entry {NAME} there starts {words[0]!r}; {_take_it_out(client)}")
+
+
+def _take_it_out(client: Client) -> str:
+    return f"take it out first: winnow setup {client.name} --remove"
+
+
+def launch_in(entry: Any, shape: Shape) -> Launch | None:
+    """The launch that an entry says; None where it says none."""
+    if not isinstance(entry, dict) or not isinstance(entry.get(shape.command), str):
+        return None
+    args, env = entry.get(shape.args) or [], entry.get(shape.env) or {}
+    if not isinstance(args, list) or not isinstance(env, dict):
+        return None
+    return Launch(entry[shape.command], tuple(map(str, args)), {str(key): str(each) for key, each in env.items()})
+
+
+def argument_of(args: Sequence[str], option: str) -> str:
+    """The value of an option among arguments; "" where it is not given."""
+    return next((value for name, value in pairwise(args) if name == option), "")
