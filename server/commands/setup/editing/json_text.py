@@ -250,9 +250,10 @@ def _insert(text: str, node: JsonNode, key: str, value: Any) -> str:
     outer = _indent_at(text, node.start)
     if not node.members:
         inner = outer + unit
-        is_open = "\n" in text[node.tail.end : node.end]
-        ending = "" if is_open else f"{newline}{outer}"
-        member = f"{newline}{inner}{json.dumps(key)}: {_format(text, value, inner)}{ending}"
+        member = f"{newline}{inner}{json.dumps(key)}: {_format(text, value, inner)}"
+        if "\n" not in text[node.tail.end : node.end]:
+            has_comment = node.tail.end > node.start + 1
+            member = f" {_one_line(key, value)}" if has_comment else f"{member}{newline}{outer}"
         return apply_edits(text, [Edit(node.tail.end, node.tail.end, member)])
     first, last = node.members[0], node.members[-1]
     if "\n" in text[node.start : first.start]:
@@ -260,13 +261,17 @@ def _insert(text: str, node: JsonNode, key: str, value: Any) -> str:
         member = f"{newline}{inner}{json.dumps(key)}: {_format(text, value, inner)}"
     else:
         blank = newline if node.tail.ends_line else " "
-        member = f"{blank}{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
+        member = f"{blank}{_one_line(key, value)}"
     if last.comma is not None:
         return apply_edits(text, [Edit(node.tail.end, node.tail.end, f"{member},")])
     if node.tail.end == last.node.end:
         return apply_edits(text, [Edit(last.node.end, last.node.end, f",{member}")])
     comma = Edit(last.node.end, last.node.end, ",")
     return apply_edits(text, [comma, Edit(node.tail.end, node.tail.end, member)])
+
+
+def _one_line(key: str, value: Any) -> str:
+    return f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
 
 
 def _indent_at(text: str, position: int) -> str:

@@ -7,7 +7,8 @@ and no comment of another server comes in between. Values are written as JSON, w
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from winnow.server.commands.setup.editing.edits import (
@@ -28,19 +29,20 @@ def parse_yaml_text(text: str) -> Any:
     """The value of the text, {} where it has none. Raises ``WinnowError`` with line and column."""
     if _compose(text) is None:
         return {}
-    return parse_yaml(text)
+    with _map_errors(text):
+        return parse_yaml(text)
 
 
 def put_yaml(text: str, path: Sequence[str], entry: Mapping[str, Any]) -> str:
     """The text with the mapping of a server: changed, or new. ``path``: the key that holds it, then its name."""
     holder, name = path
-    found = _find(text, path)
-    if found is not None:
+    root = _compose(text)
+    if (found := _find(root, path)) is not None:
         edits = _changes(text, found[1], entry)
         if edits is not None:
             return apply_edits(text, edits)
         text = take_out_yaml(text, path)
-    root = _compose(text)
+        root = _compose(text)
     pair = _pair(root, holder) if root is not None else None
     newline, unit = newline_of(text), indent_of(text)
     if pair is None:
@@ -63,10 +65,10 @@ def put_yaml(text: str, path: Sequence[str], entry: Mapping[str, Any]) -> str:
 
 def take_out_yaml(text: str, path: Sequence[str]) -> str:
     """The text without a server's mapping, which is there; a key that it leaves without a value gets ``{}``."""
-    root, found = _compose(text), _find(text, path)
-    holder = _pair(root, path[0])
-    assert found is not None
+    root = _compose(text)
+    holder, found = _find(root, path[:1]), _find(root, path)
     assert holder is not None
+    assert found is not None
     key, value = found
     if holder[1].flow_style:
         return apply_edits(text, [_cut_from_flow(holder[1], key, value)])
@@ -109,26 +111,31 @@ def _changes(text: str, node: Any, entry: Mapping[str, Any]) -> list[Edit] | Non
 
 def _compose(text: str) -> Any:
     """The root, a mapping; None for a text without a value."""
-    try:
+    with _map_errors(text):
         root = compose_yaml(text)
-        parse_yaml(text)
-    except YamlMisread as error:
-        raise syntax_error(text, error.position, error.reason) from None
-    except YamlRefused as error:
-        raise unsupported(f"it is {error}" if "nested" in str(error) else str(error)) from None
-    except ValueError as error:
-        raise syntax_error(text, 0, str(error)) from None
-    if root is not None and root.tag == _NULL:
+    if root is None or root.tag == _NULL:
         return None
-    if root is not None and root.tag != _MAPPING:
+    if root.tag != _MAPPING:
         raise unsupported("the file holds no mapping")
     _refuse_aliases(root)
     return root
 
 
+@contextmanager
+def _map_errors(text: str) -> Iterator[None]:
+    try:
+        yield
+    except YamlMisread as error:
+        raise syntax_error(text, error.position, error.reason) from None
+    except YamlRefused as error:
+        raise unsupported(str(error)) from None
+    except ValueError as error:
+        raise syntax_error(text, 0, str(error)) from None
+
+
 def _refuse_aliases(root: Any) -> None:
     """Refuse a node that stands in two places: what is changed in one changes in the other."""
-    seen, waiting = set(), [root] if root is not None else []
+    seen, waiting = set(), [root]
     while waiting:
         node = waiting.pop()
         if id(node) in seen:
@@ -138,8 +145,8 @@ def _refuse_aliases(root: Any) -> None:
             waiting += [each for item in node.value for each in (item if isinstance(item, tuple) else (item,))]
 
 
-def _find(text: str, path: Sequence[str]) -> tuple[Any, Any] | None:
-    node = _compose(text)
+def _find(node: Any, path: Sequence[str]) -> tuple[Any, Any] | None:
+    """The key and the value at a path; None where there are none."""
     pair = None
     for key in path:
         if node is None or node.tag != _MAPPING:
