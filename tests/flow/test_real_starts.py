@@ -49,7 +49,7 @@ STARTS: dict[str, tuple[str, ...]] = {
     "search": (QUESTION, "--project", "handbook"),
     "sources": ("list",),
     "stats": (),
-    **dict.fromkeys(("bench", "demo", "eval", "restore", "serve", "watch", "zotero"), ("--help",)),
+    **dict.fromkeys(("bench", "demo", "eval", "restore", "serve", "setup", "watch", "zotero"), ("--help",)),
 }
 
 

@@ -63,6 +63,7 @@ IN_YAML = {
     "    b: {c: 1}\n# end\nz: 1\n",
     "none, in braces": "extensions: {}\nz: 1\n",
     "in braces": "extensions: {a: {b: 1}}\n",
+    "in braces, over lines": "extensions: {\n    a: {b: 1}}\n",
     "a block of text": "extensions:\n  a:\n    b: |\n      winnow:\n        c: 1\nz: >\n  folded\n",
     "Windows": "extensions:\r\n  a:\r\n    b: 1\r\n",
 }
@@ -160,6 +161,7 @@ def test_an_entry_in_another_form_is_written_anew(text: str, form: ConfigFormat)
         ('{"a": 01}', JSONC, (1, 7), "no JSON"),
         ('{"a": "\\x"}', JSONC, (1, 7), "Invalid \\escape"),
         ('{"a": 1} x', JSONC, (1, 10), "no JSON"),
+        ('{"a": NaN}', JSON, (1, 7), "no JSON"),
         ('{"a": 1', JSONC, (1, 8), "'the end' where '}' is wanted"),
         ("[a]\nb = \n", TOML, (2, 5), "invalid value"),
         ("a = 1\na = 2\n", TOML, (2, 6), "cannot overwrite a value"),
@@ -270,7 +272,7 @@ def test_any_text_at_all_is_edited_or_refused_in_plain_words(text: str) -> None:
 def test_our_parser_of_json_reads_what_the_standard_library_writes(config: dict[str, Any]) -> None:
     for indent in (None, 2, "\t"):
         text = json.dumps(config, indent=indent)
-        assert read_config_text(text, JSON) == json.loads(text)
+        assert read_config_text(f"// for ours\n{text}", JSONC) == json.loads(text)
 
 
 _toml_lines = st.lists(

@@ -45,13 +45,18 @@ def offer_index(settings: Settings) -> bool:
     if folder is None:
         print_lines(*describe_two_commands(settings), "")
         return False
+    if settings.embedding != "off":
+        _install_model(settings)
+    print_report(run_ingest(settings, IngestRequest(paths=(folder,))), settings, as_json=False)
+    print_lines("")
+    return True
+
+
+def _install_model(settings: Settings) -> None:
     try:
         install_model(settings, print_to_stderr)
     except WinnowError as error:
         print_to_stderr(f"winnow: {error.message}", "winnow: going on without it: search goes by words alone")
-    print_report(run_ingest(settings, IngestRequest(paths=(folder,))), settings, as_json=False)
-    print_lines("")
-    return True
 
 
 def _ask_for_folder() -> Path | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import sys
 import tempfile
@@ -87,6 +88,7 @@ async def _connect(launch: Launch) -> AsyncIterator[Client]:
     server = StdioServerParameters(
         command=launch.command, args=list(launch.args), env={**_BARE, **launch.env}, cwd=Path.home()
     )
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)  # what is wrong is said once, by us
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         try:
             async with asyncio.timeout(_SECONDS), Client(stdio_client(server, errlog=log)) as client:
@@ -96,8 +98,19 @@ async def _connect(launch: Launch) -> AsyncIterator[Client]:
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
             raise _failure("SOURCE_UNAVAILABLE", f"{launch.command} cannot be started: {why}", log) from None
-        except MCPError as error:
-            raise _failure("SOURCE_UNAVAILABLE", f"it ended, or answered with an error: {error}", log) from None
+        except (MCPError, ExceptionGroup) as error:
+            raise _failure(
+                "SOURCE_UNAVAILABLE", f"it ended, or speaks no MCP ({_reason_of(error)})", log
+            ) from None
+
+
+def _reason_of(error: Exception) -> str:
+    """The message of an error of the protocol, which arrives in groups. Any other error is a bug, and is raised."""
+    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    if not isinstance(error, MCPError):
+        raise error
+    return str(error)
 
 
 def _failure(reason: str, why: str, log: IO[str]) -> WinnowError:

@@ -182,7 +182,14 @@ def parse_json(text: str, *, comments: bool) -> Any:
 
     Raises ``WinnowError("INVALID_REQUEST")`` with line and column.
     """
-    return _read(text, comments=comments).value
+    try:  # ten times as fast; it reads most files, and ours reads the others or says what is wrong with them
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return _read(text, comments=comments).value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
 
 
 def put_json(text: str, path: Sequence[str], value: Any, *, comments: bool) -> str:

@@ -71,7 +71,7 @@ def take_out_yaml(text: str, path: Sequence[str]) -> str:
     assert found is not None
     key, value = found
     if holder[1].flow_style:
-        return apply_edits(text, [_cut_from_flow(holder[1], key, value)])
+        return apply_edits(text, [_cut_from_flow(text, holder[1], key, value)])
     lines = Edit(_line_start(text, key.start_mark.index), _next_line(text, _last(key, value)))
     if len(holder[1].value) > 1:
         return apply_edits(text, [lines])
@@ -81,13 +81,14 @@ def take_out_yaml(text: str, path: Sequence[str]) -> str:
     return apply_edits(text, [Edit(colon, colon + len(rest), f" {{}}{rest if rest.strip() else ''}"), lines])
 
 
-def _cut_from_flow(holder: Any, key: Any, value: Any) -> Edit:
+def _cut_from_flow(text: str, holder: Any, key: Any, value: Any) -> Edit:
     """The deletion of one pair of a mapping in braces, with one comma."""
+    start, end = key.start_mark.index, value.end_mark.index
     number = [each for each, _ in holder.value].index(key)
     if number + 1 < len(holder.value):
-        return Edit(key.start_mark.index, holder.value[number + 1][0].start_mark.index)
-    start = holder.value[number - 1][1].end_mark.index if number else key.start_mark.index
-    return Edit(start, value.end_mark.index)
+        after = text.index(",", end) + 1
+        return Edit(start, after + text.startswith(" ", after))
+    return Edit(holder.value[number - 1][1].end_mark.index if number else start, end)
 
 
 def _changes(text: str, node: Any, entry: Mapping[str, Any]) -> list[Edit] | None:

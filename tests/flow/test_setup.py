@@ -1,0 +1,369 @@
+"""``winnow setup`` in throw-away homes: with a real server, and real files of clients in four formats."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.flow.test_stdio import WINNOW
+from tests.patience import LIMIT
+from winnow.server.commands.health.findings import Finding
+from winnow.server.commands.setup.applying import set_up
+from winnow.server.commands.setup.changes import find_homes, plan_entry
+from winnow.server.commands.setup.clients import CLIENTS
+from winnow.server.commands.setup.diagnosis import examine_clients
+from winnow.server.commands.setup.launch import Launch
+from winnow.server.commands.setup.machine import Machine, System
+from winnow.server.commands.terminal.console_script import find_console_script
+
+NOTE = "# Backups\n\nBackups are encrypted with age before they leave the house.\n"
+# Files of clients, as their documentation has them, below the home folder.
+FILES: Mapping[str, str] = {
+    ".config/Claude/claude_desktop_config.json": '{\n  "mcpServers": {\n    "a": {"command": "npx"}\n  }\n}\n',
+    ".config/zed/settings.json": '// Zed\n{\n  "theme": "One Dark", // dark\n  "context_servers": {},\n}\n',
+    ".codex/config.toml": 'model = "o9"\n\n[mcp_servers.docs]\ncommand = "npx" # docs\n',
+    ".config/goose/config.yaml": "# Goose\nextensions:\n  developer:\n    type: builtin\n",
+    ".config/Code/User/mcp.json": '{"servers": {}}',
+}
+NAMES = ["claude-desktop", "vscode", "zed", "codex", "goose"]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with five clients, whose server needs no engine and no model."""
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / ".config" / "winnow").mkdir()
+    (tmp_path / ".config" / "winnow" / "winnow.toml").write_text('daemon = "off"\nembedding = "off"\n')
+    return tmp_path
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    """The environment of a shell of this home, without a variable of this test run."""
+    return {"HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **more}
+
+
+def winnow(home: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [WINNOW, *arguments],
+        env=environment(home, **variables),
+        cwd=home,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+
+
+def setup(home: Path, *arguments: str, **variables: str) -> tuple[int, dict[str, Any]]:
+    done = winnow(home, "setup", *arguments, "--json", **variables)
+    return done.returncode, json.loads(done.stdout)
+
+
+def contents(home: Path) -> dict[str, bytes]:
+    """Every file of the clients, and what stands beside them."""
+    folders = {(home / name).parent for name in FILES}
+    return {str(path): path.read_bytes() for folder in folders for path in folder.iterdir()}
+
+
+def test_setup_again_the_doctor_and_removal_on_a_machine_with_five_clients(home: Path) -> None:
+    before = contents(home)
+    code, first = setup(home, "--project", "notes")
+    assert (code, [(row["client"], row["state"]) for row in first["clients"]]) == (
+        0,
+        [(name, "added") for name in NAMES],
+    )
+    command, store = str(find_console_script()), home / ".local" / "share" / "winnow"
+    assert first["launch"] == {
+        "command": command,
+        "args": ["serve", "--store", str(store), "--project", "notes"],
+        "env": {},
+    }
+    assert "kb_retrieve_evidence" in first["handshake"]["tools"]
+    assert first["handshake"]["tokens"] > 1_000
+    assert all(command in text.decode() for path, text in contents(home).items() if "backup" not in path)
+    after = contents(home)
+    code, second = setup(home, "--project", "notes")
+    assert (code, {row["state"] for row in second["clients"]}, contents(home)) == (0, {"unchanged"}, after)
+    code, examined = setup(home, "--doctor")
+    handshakes = [check for check in examined["checks"] if check["check"] == "handshake"]
+    assert (code, examined["ok"], [check["ok"] for check in handshakes]) == (0, True, [True] * len(NAMES))
+    code, removed = setup(home, "--remove")
+    assert (code, {row["state"] for row in removed["clients"]}, contents(home)) == (0, {"removed"}, before)
+
+
+def test_what_setup_prints_names_each_file_its_copy_the_tools_and_what_to_do_next(home: Path) -> None:
+    done = winnow(home, "setup", "zed", "codex")
+    assert (done.returncode, "No documents are indexed in" in done.stderr) == (0, True)
+    lines = done.stdout.splitlines()
+    zed = home / ".config" / "zed" / "settings.json"
+    assert lines[0] == f"Zed    added to {zed}"
+    assert lines[1].startswith(f"       the file as it was: {zed}.winnow-backup-")
+    assert "The server starts as clients start it (" in done.stdout
+    assert "  Codex  start a new session; /mcp shows the state" in lines
+    assert lines[-1] == "Where one does not: winnow setup --doctor. To undo all of this: winnow setup --remove"
+
+
+def test_print_shows_the_difference_and_writes_and_starts_nothing(home: Path) -> None:
+    before = contents(home)
+    done = winnow(home, "setup", "codex", "--print")
+    assert (done.returncode, contents(home), (home / ".local").exists()) == (0, before, False)
+    assert "\n+[mcp_servers.winnow]\n" in done.stdout
+    assert '\n command = "npx" # docs\n' in done.stdout
+    assert done.stdout.endswith("Nothing was written, and nothing was started.\n")
+    winnow(home, "setup", "codex")
+    done = winnow(home, "setup", "codex", "--print", "--remove")
+    assert "\n-[mcp_servers.winnow]\n" in done.stdout
+    assert "[mcp_servers.winnow]" in (home / ".codex" / "config.toml").read_text()
+
+
+def test_a_machine_without_clients_gets_the_entry_to_paste(tmp_path: Path) -> None:
+    done = winnow(tmp_path, "setup")
+    assert (done.returncode, "no client was found on this machine" in done.stderr) == (1, True)
+    assert json.loads(done.stdout)["mcpServers"]["winnow"]["command"] == str(find_console_script())
+    done = winnow(tmp_path, "setup", "goose")
+    assert (done.returncode, f"there is no {tmp_path}/.config/goose/config.yaml" in done.stderr) == (1, True)
+    assert done.stdout.startswith('extensions:\n  winnow:\n    name: "winnow"\n')
+    assert winnow(tmp_path, "setup", "--remove").returncode == 0
+
+
+def test_a_broken_file_is_left_alone_and_the_others_are_set_up(home: Path) -> None:
+    broken = home / ".config" / "Claude" / "claude_desktop_config.json"
+    broken.write_text('{\n  "mcpServers": {,\n')
+    code, report = setup(home, "claude-desktop", "zed")
+    first, second = report["clients"]
+    assert (code, first["state"], second["state"]) == (1, "failed", "added")
+    assert first["error"]["details"] | {"line": 2, "column": 18} == first["error"]["details"]
+    assert broken.read_text() == '{\n  "mcpServers": {,\n'
+
+
+def test_variables_of_the_shell_that_move_files_of_winnow_are_written_and_others_are_named(home: Path) -> None:
+    moved = home / "moved.toml"
+    moved.write_text('daemon = "off"\nembedding = "off"\ncalls_per_minute = 77\n')
+    code, report = setup(home, "codex", WINNOW_CONFIG=str(moved), WINNOW_LOG_QUERIES="1")
+    assert (code, report["launch"]["env"]) == (0, {"WINNOW_CONFIG": str(moved)})
+    assert [note.partition(" of this shell")[0] for note in report["notes"]] == ["WINNOW_LOG_QUERIES"]
+
+
+def test_the_only_project_with_documents_is_meant_and_of_several_one_has_to_be_named(home: Path) -> None:
+    (home / "pages").mkdir()
+    (home / "pages" / "backups.md").write_text(NOTE)
+    assert winnow(home, "ingest", "pages", "--project", "notes").returncode == 0
+    code, report = setup(home, "codex", "--print")
+    assert (code, report["launch"]["args"][-1]) == (0, "notes")
+    assert winnow(home, "ingest", "pages", "--project", "work").returncode == 0
+    code, refused = setup(home, "codex", "--print")
+    assert (code, "the store has several projects: notes, work" in refused["error"]["message"]) == (2, True)
+    code, refused = setup(home, "codex", "--print", "--project", "wrok")
+    assert (code, "one of those that have: notes, work" in refused["error"]["message"]) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["emacs"], 2, "no client 'emacs'; there are claude-desktop"),
+        (["--doctor", "--remove"], 2, "--doctor changes nothing"),
+        (["--store", "nowhere"], 2, "there is no store"),
+    ],
+)
+def test_what_cannot_be_meant_is_a_usage_error(home: Path, arguments: list[str], code: int, told: str) -> None:
+    before = contents(home)
+    done = winnow(home, "setup", *arguments)
+    assert (done.returncode, told in done.stderr, contents(home)) == (code, True, before)
+
+
+# --- a server that does not start ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "reason", "told", "log"),
+    [
+        (
+            sys.executable,
+            ("-c", "import sys; sys.exit('no such index')"),
+            "SOURCE_UNAVAILABLE",
+            "it ended, or speaks no MCP (Connection closed)",
+            ["no such index"],
+        ),
+        ("/nowhere/winnow", (), "SOURCE_UNAVAILABLE", "/nowhere/winnow cannot be started: No such file", []),
+        (sys.executable, ("-c", "print('no protocol')"), "SOURCE_UNAVAILABLE", "it ended, or speaks no MCP", []),
+    ],
+)
+def test_nothing_is_written_where_the_server_does_not_start(
+    home: Path, command: str, arguments: tuple[str, ...], reason: str, told: str, log: list[str]
+) -> None:
+    before = contents(home)
+    report = set_up(find_homes(Machine(System.LINUX, home, {})), Launch(command, arguments), only_print=False)
+    assert report.failure is not None
+    assert (report.ok, report.failure.reason, told in report.failure.message) == (False, reason, True)
+    assert (report.failure.details["log"], contents(home)) == (log, before)
+
+
+# --- the doctor ---------------------------------------------------------------------------------------------
+
+
+def doctor(home: Path, *names: str) -> dict[str, Finding]:
+    """The findings that are not fine, by their checks."""
+    chosen = [client for client in CLIENTS if client.name in names]
+    findings = examine_clients(Machine(System.LINUX, home, {}), chosen)
+    return {finding.check: finding for finding in findings if not finding.ok}
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("client", "file", "text", "check", "told"),
+    [
+        ("cursor", "", "", "installed", "nothing of it is here; its file would be {home}/.cursor/mcp.json"),
+        ("cursor", ".cursor/other", "", "file", "{home}/.cursor/mcp.json is not there"),
+        ("cursor", ".cursor/mcp.json", "{", "file", "{home}/.cursor/mcp.json: line 1, column 2"),
+        ("cursor", ".cursor/mcp.json", "{}", "entry", "{home}/.cursor/mcp.json has no entry winnow"),
+        (
+            "cursor",
+            ".cursor/mcp.json",
+            '{"mcpServers": {"docs": {"command": "/x/winnow"}}}',
+            "entry",
+            "docs there seems to be winnow under another name",
+        ),
+        (
+            "cursor",
+            ".cursor/mcp.json",
+            '{"mcpServers": {"winnow": {"url": "http://x"}}}',
+            "entry",
+            "starts no command",
+        ),
+        (
+            "cursor",
+            ".cursor/mcp.json",
+            '{"mcpServers": {"winnow": {"command": "winnow"}}}',
+            "command",
+            "winnow is no absolute path",
+        ),
+        (
+            "cursor",
+            ".cursor/mcp.json",
+            '{"mcpServers": {"winnow": {"command": "/gone/winnow"}}}',
+            "command",
+            "/gone/winnow is not there any more",
+        ),
+        (
+            "windsurf",
+            ".codeium/windsurf/mcp_config.json",
+            '{"mcpServers": {"winnow": {"command": "/gone/winnow", "disabled": true}}}',
+            "switch",
+            "the entry is switched off: disabled is true",
+        ),
+        (
+            "codex",
+            ".codex/config.toml",
+            '[mcp_servers.winnow]\ncommand = "/gone/winnow"\nenabled = false\n',
+            "switch",
+            "the entry is switched off: enabled is false",
+        ),
+        (
+            "gemini",
+            ".gemini/settings.json",
+            '{"mcp": {"excluded": ["winnow"]}, "mcpServers": {"winnow": {"command": "/gone/winnow"}}}',
+            "switch",
+            "mcp.excluded in {home}/.gemini/settings.json names winnow",
+        ),
+        (
+            "claude-code",
+            ".claude.json",
+            '{"projects": {"/a": {}, "/b": {"disabledMcpServers": ["winnow"]}}, '
+            '"mcpServers": {"winnow": {"command": "/gone/winnow"}}}',
+            "switch",
+            "projects./b.disabledMcpServers in {home}/.claude.json names winnow",
+        ),
+    ],
+)
+def test_the_doctor_says_why_a_client_does_not_show_the_server(
+    tmp_path: Path, client: str, file: str, text: str, check: str, told: str
+) -> None:
+    if file:
+        write(tmp_path / file, text)
+    found = doctor(tmp_path, client)[check]
+    assert (told.format(home=tmp_path) in found.detail, found.advice != "") == (True, True)
+
+
+def test_the_doctor_starts_no_program_but_this_installation(tmp_path: Path) -> None:
+    other = tmp_path / "bin" / "winnow"
+    write(other, f"#!/bin/sh\ntouch {tmp_path}/started\n")
+    other.chmod(0o755)
+    write(tmp_path / ".cursor/mcp.json", json.dumps({"mcpServers": {"winnow": {"command": str(other)}}}))
+    found = doctor(tmp_path, "cursor")["command"]
+    assert f"{other} is not this installation" in found.detail
+    assert not (tmp_path / "started").exists()
+
+
+def test_the_doctor_shows_the_end_of_the_log_of_a_server_that_does_not_start(tmp_path: Path) -> None:
+    write(tmp_path / ".cursor/other", "")
+    (home,) = find_homes(Machine(System.LINUX, tmp_path, {}), [c for c in CLIENTS if c.name == "cursor"])
+    launch = Launch(str(find_console_script()), ("serve", "--store", str(tmp_path / "gone"), "--project", "p"))
+    plan_entry(home, launch).write()
+    found = doctor(tmp_path, "cursor")
+    assert found["store"].detail == f"{tmp_path}/gone is not there"
+    assert f"there is no store {tmp_path}/gone" in found["handshake"].detail
+
+
+def test_the_doctor_says_where_two_files_of_a_client_start_different_servers(tmp_path: Path) -> None:
+    for folder, name in (("Claude", "a"), ("Claude-3p", "b")):
+        entry = {"mcpServers": {"winnow": {"command": f"/gone/{name}"}}}
+        write(tmp_path / ".config" / folder / "claude_desktop_config.json", json.dumps(entry))
+    assert doctor(tmp_path, "claude-desktop")["homes"].detail == "its files start different servers"
+
+
+# --- a terminal ---------------------------------------------------------------------------------------------
+
+
+def answers_at_a_terminal(home: Path, answers: list[str]) -> Iterator[str]:
+    """What the command shows on a terminal whose user gives these answers, part after part."""
+    process, screen = pty.fork()
+    if process == 0:
+        os.chdir(home)
+        os.execve(WINNOW, ["winnow", "setup", "codex"], environment(home, TERM="dumb"))
+    end, waiting = time.monotonic() + LIMIT, b""
+    while time.monotonic() < end:
+        if not select.select([screen], [], [], LIMIT)[0]:
+            break
+        try:
+            part = os.read(screen, 65_536)
+        except OSError:  # the command has ended
+            break
+        waiting += part
+        yield part.decode("utf-8", "replace")
+        if waiting.rstrip().endswith(b"(Enter: none):") and answers:
+            os.write(screen, f"{answers.pop(0)}\n".encode())
+            waiting = b""
+    os.close(screen)
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
+
+
+def test_a_first_run_at_a_terminal_indexes_a_folder_and_answers_a_question(home: Path) -> None:
+    write(home / "pages" / "backups.md", NOTE)
+    shown = "".join(answers_at_a_terminal(home, ["~/nowhere", "~/pages", "how are backups encrypted?"]))
+    assert f"there is no {home}/nowhere" in shown
+    assert "default: 1 document written" in shown
+    assert "Codex  added to" in shown
+    assert "Backups are encrypted with age before they leave the house." in shown.rpartition("encrypted?")[2]
+
+
+def test_a_first_run_at_a_terminal_without_a_folder_says_the_commands(home: Path) -> None:
+    shown = "".join(answers_at_a_terminal(home, [""]))
+    assert "  winnow ingest FOLDER" in shown
+    assert "Codex  added to" in shown
+    assert "A question" not in shown
