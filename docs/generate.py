@@ -16,6 +16,8 @@ from functools import partial
 from pathlib import Path
 
 from winnow.server.commands.entry.cli import COMMANDS
+from winnow.server.commands.setup.clients import CLIENTS, Client
+from winnow.server.commands.setup.machine import System
 from winnow.server.commands.terminal.flags import bounds_of, default_of, values_of
 from winnow.server.contracts import flat_schema
 from winnow.server.settings.permissions import TOPICS, Setter
@@ -235,6 +237,45 @@ def _commands_table() -> str:
     return table(("command", "what it does"), ((f"`winnow {name}`", line) for name, (_, line) in COMMANDS.items()))
 
 
+def clients_page() -> str:
+    """The page about clients on this machine, with its table."""
+    return _with_table((FOLDER / "clients.md").read_text("utf-8"), "clients", _clients_table())
+
+
+def _clients_table() -> str:
+    rows = (
+        (
+            f"`{client.name}`",
+            client.title,
+            "<br>".join(_files_of(client)),
+            client.format.value,
+            f"`{'.'.join(client.servers)}`",
+        )
+        for client in CLIENTS
+    )
+    return table(("name", "client", "file", "format", "servers stand in"), rows)
+
+
+# The folders that paths of clients begin with, as people write them; {desktop} is another one on each system.
+_FOLDERS = {"home": "~", "config": "~/.config", "codex": "~/.codex", "claude": "~"}
+_FOLDERS |= {"roaming": "%APPDATA%", "local": "%LOCALAPPDATA%"}
+_DESKTOPS = {
+    System.LINUX: ("Linux", "~/.config"),
+    System.MACOS: ("macOS", "~/Library/Application Support"),
+    System.WINDOWS: ("Windows", "%APPDATA%"),
+}
+
+
+def _files_of(client: Client) -> Iterator[str]:
+    """The files of a client, with the systems where not all have the same."""
+    found: dict[str, list[str]] = {}
+    for system, (name, desktop) in _DESKTOPS.items():
+        for place in client.places[system]:
+            found.setdefault(place.file.format(**_FOLDERS, desktop=desktop), []).append(name)
+    for file, systems in found.items():
+        yield f"`{file}`" if len(systems) == len(System) else f"{', '.join(systems)}: `{file}`"
+
+
 def _page(parts: list[str]) -> str:
     return "\n\n".join(parts) + "\n"
 
@@ -247,6 +288,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "recipes.md": recipes_page,
     "settings.md": settings_page,
     "decisions/README.md": decisions_page,
+    "clients.md": clients_page,
     "../README.md": readme,
     **{f"../client_sdk/{name}.py": partial(build_module, name) for name in MODULES},
     "../sandbox/child/monty_functions.py": build_monty_module,

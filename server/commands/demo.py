@@ -45,7 +45,7 @@ ON_YOUR_OWN = """\
 The same over a folder of yours:
   winnow ingest ~/notes --project notes
   winnow search "what did we decide about backups" --project notes
-  winnow serve --project notes        (what an MCP client starts; README.md shows how to tell it)
+  winnow setup --project notes        (tells Claude, VS Code, Cursor and others to use it)
 """
 
 

@@ -41,6 +41,7 @@ NOT_RUN = {
     "python3 -m venv ~/.venvs/winnow": "takes long without the next line",
     "~/.venvs/winnow/bin/pip install": "needs a package registry",
     "claude mcp add": "needs Claude Code",
+    "winnow setup": "needs MCP clients; tests/flow/test_setup.py runs it where there are some",
 }
 # How a command of a shell example begins -> what the example prints on standard output.
 PRINTED = {

@@ -105,7 +105,7 @@ async def _connect(launch: Launch) -> AsyncIterator[Client]:
 
 
 def _reason_of(error: Exception) -> str:
-    """The message of an error of the protocol, which arrives in groups. Any other error is a bug, and is raised."""
+    """The message of an error of the protocol, which arrives in groups. Any other error is a bug and is raised."""
     while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     if not isinstance(error, MCPError):
