@@ -16,9 +16,9 @@ from rich.table import Table
 
 from winnow.server.bibliographies.locators import count_pages
 from winnow.server.commands.health import examine
-from winnow.server.commands.health.findings import Finding, is_healthy
-from winnow.server.commands.health.findings_table import print_findings
 from winnow.server.commands.health.walls import GAP
+from winnow.server.commands.terminal.findings import Finding, is_healthy
+from winnow.server.commands.terminal.findings_table import print_findings
 from winnow.server.commands.terminal.output import (
     FAILED,
     Json,

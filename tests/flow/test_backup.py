@@ -24,8 +24,8 @@ from winnow.server.claims.records import Claim, Entry, Evidence, claim_id, new_e
 from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
 from winnow.server.claims.store import Notebook
 from winnow.server.commands.backups import backup, restore
-from winnow.server.commands.health.findings import Finding
 from winnow.server.commands.health.primary_data import CHECKS
+from winnow.server.commands.terminal.findings import Finding
 from winnow.server.ingest.pipeline import Target
 from winnow.server.jobs.job_files import JobFiles
 from winnow.server.jobs.records import JobRequest, new_job

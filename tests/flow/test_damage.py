@@ -26,8 +26,8 @@ from winnow.server.commands import ingest, reindex, search, stats
 from winnow.server.commands.backups import backup
 from winnow.server.commands.entry.app import make_knowledge_base
 from winnow.server.commands.health import _integrity
-from winnow.server.commands.health.findings import Finding
 from winnow.server.commands.projects import project
+from winnow.server.commands.terminal.findings import Finding
 from winnow.server.errors import WinnowError
 from winnow.server.jobs.target import target_of
 from winnow.server.settings.loading import load_settings

@@ -17,7 +17,6 @@ import pytest
 
 from tests.flow.test_stdio import WINNOW
 from tests.patience import LIMIT
-from winnow.server.commands.health.findings import Finding
 from winnow.server.commands.setup.applying import set_up
 from winnow.server.commands.setup.changes import find_homes, plan_entry
 from winnow.server.commands.setup.clients import CLIENTS
@@ -25,6 +24,7 @@ from winnow.server.commands.setup.diagnosis import examine_clients
 from winnow.server.commands.setup.launch import Launch
 from winnow.server.commands.setup.machine import Machine, System
 from winnow.server.commands.terminal.console_script import find_console_script
+from winnow.server.commands.terminal.findings import Finding
 
 NOTE = "# Backups\n\nBackups are encrypted with age before they leave the house.\n"
 # Files of clients, as their documentation has them, below the home folder.
@@ -181,6 +181,24 @@ def test_what_cannot_be_meant_is_a_usage_error(home: Path, arguments: list[str],
     before = contents(home)
     done = winnow(home, "setup", *arguments)
     assert (done.returncode, told in done.stderr, contents(home)) == (code, True, before)
+
+
+def test_where_winnow_opens_no_store_setup_says_the_choices_and_still_removes_and_explains(home: Path) -> None:
+    """As on Windows, whose Python has no locks of files."""
+    code = "import sys; sys.modules['fcntl'] = None; sys.argv[0] = 'winnow'; "
+    code += "from winnow.server.commands.entry.cli import main; main()"
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", code, "setup", "codex", *arguments]
+        return subprocess.run(
+            command, env=environment(home), capture_output=True, text=True, timeout=LIMIT, check=False
+        )
+
+    refused, removed, examined = run(), run("--remove"), run("--doctor")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert [word for word in ("no module fcntl", "WSL 2", "container") if word not in refused.stderr] == []
+    assert (removed.returncode, "nothing to remove from" in removed.stdout) == (0, True)
+    assert (examined.returncode, "has no entry winnow" in " ".join(examined.stdout.split())) == (1, True)
 
 
 # --- a server that does not start ---------------------------------------------------------------------------

@@ -17,9 +17,9 @@ from tests.tiny_models import write_model
 from winnow import SEARCH_PATH
 from winnow.server.commands import health
 from winnow.server.commands.health import examine, find_changed_files, find_foreign_package
-from winnow.server.commands.health.findings import Finding, is_healthy
 from winnow.server.commands.ingest import app as ingest
 from winnow.server.commands.reindex import app as reindex
+from winnow.server.commands.terminal.findings import Finding, is_healthy
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
 

@@ -10,8 +10,8 @@ from winnow.sandbox.runners import monty
 from winnow.sandbox.runners.runner_table import tier_of
 from winnow.server.commands.doctor import _fold_gaps
 from winnow.server.commands.health import examine
-from winnow.server.commands.health.findings import Finding
 from winnow.server.commands.health.walls import GAP
+from winnow.server.commands.terminal.findings import Finding
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
 from winnow.server.tools.execute_code import _SMALLER_LANGUAGE, DESCRIPTION, TOOL

@@ -21,7 +21,7 @@ import typer
 COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "demo": ("demo", "index this Python's documentation and answer from it over MCP"),
-        "setup": ("setup", "set up Claude, VS Code, Cursor and other MCP clients on this machine"),
+        "setup": ("setup", "set up Claude, VS Code, Cursor and other clients on this machine"),
         "ingest": ("ingest", "put files and collections into the index"),
         "zotero": ("zotero", "list libraries of Zotero, and put them into the index"),
         "watch": ("watching.watch", "keep the index up to date while files change"),

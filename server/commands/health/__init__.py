@@ -32,7 +32,7 @@ from packaging.version import Version
 from winnow import SEARCH_PATH, __version__
 from winnow.server.backends.models.installed.table import find_record
 from winnow.server.commands.health import notebooks, primary_data, walls
-from winnow.server.commands.health.findings import Check, Finding
+from winnow.server.commands.terminal.findings import Check, Finding
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.inspection.stored_documents import AlteredDocument, describe_altered, find_altered
 from winnow.server.settings.settings import MIB, Settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 
-from winnow.server.commands.health.findings import Check, Finding
+from winnow.server.commands.terminal.findings import Check, Finding
 from winnow.server.errors import WinnowError
 from winnow.server.settings.settings import Settings
 

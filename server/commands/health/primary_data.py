@@ -9,7 +9,7 @@ from pathlib import Path
 
 from winnow.server.claims.notebook_heads import were_written
 from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
-from winnow.server.commands.health.findings import Check, Finding
+from winnow.server.commands.terminal.findings import Check, Finding
 from winnow.server.errors import WinnowError
 from winnow.server.jobs.job_files import FOLDER, JobFiles
 from winnow.server.settings.settings import Settings

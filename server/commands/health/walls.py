@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from winnow.server.commands.health.findings import Check, Finding
+from winnow.server.commands.terminal.findings import Check, Finding
 from winnow.server.settings.settings import Settings
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from winnow.server.commands.health.findings import Finding
+from winnow.server.commands.terminal.findings import Finding
 from winnow.server.jobs.watching.sources import WatchedSource, read_sources
 from winnow.server.jobs.watching.status import PathStatus, WatcherStatus, read_status
 from winnow.server.settings.settings import Settings

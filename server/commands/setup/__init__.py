@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -42,6 +43,11 @@ from winnow.server.settings.settings import Settings, default_store
 
 app = command()
 
+# Windows has no locks of this kind, so nothing there would start what is written.
+_NO_STORE = (
+    "winnow opens no store on this system, whose Python has no module {module}: install it in WSL 2 or in a "
+    "container, and let the client start it there (docs/macos-and-windows.md has the entry)"
+)
 _NAMES = ", ".join(client.name for client in CLIENTS)
 _EPILOG = f"""
 Clients: {_NAMES}.
@@ -124,9 +130,13 @@ def choose_clients(names: Sequence[str]) -> list[Client]:
 
 def _prepare(store: str | None, project: str | None, *, asks: bool) -> tuple[Settings, bool]:
     """The settings for clients, after the first index is made; whether questions are asked."""
-    from winnow.server.commands.setup.first_run import describe_two_commands, is_at_terminal, offer_index
-    from winnow.server.commands.setup.project_choice import choose_project, projects_with_documents
-
+    try:
+        from winnow.server.commands.setup.first_run import describe_two_commands, is_at_terminal, offer_index
+        from winnow.server.commands.setup.project_choice import choose_project, projects_with_documents
+    except ModuleNotFoundError as error:
+        if error.name not in sys.stdlib_module_names:
+            raise
+        raise WinnowError("UNSUPPORTED", _NO_STORE.format(module=error.name)) from None
     configuration = load({"store": store, "project": project})
     check_projects(configuration)
     settings = configuration.settings
@@ -143,9 +153,9 @@ def _prepare(store: str | None, project: str | None, *, asks: bool) -> tuple[Set
 
 
 def _diagnose(machine: Machine, chosen: Sequence[Client], *, named: bool, as_json: bool) -> int:
-    from winnow.server.commands.health.findings import is_healthy
-    from winnow.server.commands.health.findings_table import print_findings
     from winnow.server.commands.setup.diagnosis import examine_clients
+    from winnow.server.commands.terminal.findings import is_healthy
+    from winnow.server.commands.terminal.findings_table import print_findings
 
     here = chosen if named else [client for client in chosen if find_homes(machine, [client])]
     findings = examine_clients(machine, here)

@@ -10,7 +10,6 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from winnow.server.commands.health.findings import Finding
 from winnow.server.commands.setup.changes import Home, find_homes, places_of
 from winnow.server.commands.setup.clients import Client
 from winnow.server.commands.setup.editing.config_text import find_entry, read_config_text
@@ -18,6 +17,7 @@ from winnow.server.commands.setup.files import read_config_file
 from winnow.server.commands.setup.launch import NAME, Launch, argument_of, is_passing, launch_in
 from winnow.server.commands.setup.machine import Machine
 from winnow.server.commands.terminal.console_script import find_console_script
+from winnow.server.commands.terminal.findings import Finding
 from winnow.server.errors import WinnowError
 from winnow.server.text.sizes import count_of
 

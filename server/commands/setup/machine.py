@@ -70,14 +70,12 @@ def this_machine() -> Machine:
 
 
 _NO_SCRIPTS: Mapping[System, str] = {
-    System.MACOS: (
-        "Scripts (execute_code) need the kernel walls of Linux: run winnow in a container or a Linux virtual "
-        "machine, which take memory and have every wall, or with --sandbox monty, a smaller Python without them."
-    ),
-    System.WINDOWS: (
-        "Scripts (execute_code) need the kernel walls of Linux: run winnow in WSL 2 or a container, which take "
-        "memory and have every wall, or with --sandbox monty, a smaller Python without them."
-    ),
+    system: "Scripts (execute_code) need the kernel walls of Linux: run winnow "
+    f"{place}, which takes memory and has every wall, or with --sandbox monty, a smaller Python without them."
+    for system, place in (
+        (System.MACOS, "in a container or a Linux virtual machine"),
+        (System.WINDOWS, "in WSL 2 or a container"),
+    )
 }
 
 

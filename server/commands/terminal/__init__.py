@@ -1,1 +1,1 @@
-"""Shared by all commands: the console, output, progress, flags, and calls of one operation."""
+"""Shared by all commands: the console, output, findings, progress, flags, and calls of one operation."""

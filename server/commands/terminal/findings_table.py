@@ -8,7 +8,7 @@ from itertools import groupby
 from rich.markup import escape
 from rich.table import Table
 
-from winnow.server.commands.health.findings import Finding
+from winnow.server.commands.terminal.findings import Finding
 from winnow.server.commands.terminal.output import complete
 from winnow.server.commands.terminal.screen import Screen
 

@@ -1,4 +1,4 @@
-"""The findings of the checks of ``winnow doctor``."""
+"""The findings of checks: those of ``winnow doctor``, and of ``winnow setup --doctor``."""
 
 from __future__ import annotations
 
