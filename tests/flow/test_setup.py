@@ -109,7 +109,7 @@ def test_what_setup_prints_names_each_file_its_copy_the_tools_and_what_to_do_nex
     lines = done.stdout.splitlines()
     zed = home / ".config" / "zed" / "settings.json"
     assert lines[0] == f"Zed    added to {zed}"
-    assert lines[1].startswith(f"       the file as it was: {zed}.winnow-backup-")
+    assert lines[2] == "Each file as it was is kept beside it, as *.winnow-backup-*"
     assert "The server starts as clients start it (" in done.stdout
     assert "  Codex  start a new session; /mcp shows the state" in lines
     assert lines[-1] == "Where one does not: winnow setup --doctor. To undo all of this: winnow setup --remove"
@@ -138,6 +138,11 @@ def test_a_machine_without_clients_gets_the_entry_to_paste(tmp_path: Path) -> No
     assert winnow(tmp_path, "setup", "--remove").returncode == 0
 
 
+def test_a_client_that_is_named_and_not_here_does_not_hold_up_the_others(home: Path) -> None:
+    code, report = setup(home, "codex", "windsurf")
+    assert (code, [row["client"] for row in report["clients"]], report["missing"]) == (1, ["codex"], ["windsurf"])
+
+
 def test_a_broken_file_is_left_alone_and_the_others_are_set_up(home: Path) -> None:
     broken = home / ".config" / "Claude" / "claude_desktop_config.json"
     broken.write_text('{\n  "mcpServers": {,\n')
@@ -146,6 +151,14 @@ def test_a_broken_file_is_left_alone_and_the_others_are_set_up(home: Path) -> No
     assert (code, first["state"], second["state"]) == (1, "failed", "added")
     assert first["error"]["details"] | {"line": 2, "column": 18} == first["error"]["details"]
     assert broken.read_text() == '{\n  "mcpServers": {,\n'
+
+
+def test_a_switch_that_keeps_a_client_from_the_server_is_told_at_once(home: Path) -> None:
+    write(home / ".gemini" / "settings.json", '{"mcp": {"allowed": ["a"]}}')
+    code, report = setup(home, "gemini", "--print")
+    told = "mcp.allowed names the servers that may run, and not winnow"
+    assert (code, report["clients"][0]["switched_off_by"]) == (0, [told])
+    assert f"BUT {told}: put winnow into that list" in winnow(home, "setup", "gemini", "--print").stdout
 
 
 def test_variables_of_the_shell_that_move_files_of_winnow_are_written_and_others_are_named(home: Path) -> None:
@@ -297,7 +310,14 @@ def write(path: Path, text: str) -> None:
             ".gemini/settings.json",
             '{"mcp": {"excluded": ["winnow"]}, "mcpServers": {"winnow": {"command": "/gone/winnow"}}}',
             "switch",
-            "mcp.excluded in {home}/.gemini/settings.json names winnow",
+            "{home}/.gemini/settings.json: mcp.excluded names winnow",
+        ),
+        (
+            "gemini",
+            ".gemini/settings.json",
+            '{"mcp": {"allowed": ["a"]}, "mcpServers": {"winnow": {"command": "/gone/winnow"}}}',
+            "switch",
+            "mcp.allowed names the servers that may run, and not winnow",
         ),
         (
             "claude-code",
@@ -305,7 +325,7 @@ def write(path: Path, text: str) -> None:
             '{"projects": {"/a": {}, "/b": {"disabledMcpServers": ["winnow"]}}, '
             '"mcpServers": {"winnow": {"command": "/gone/winnow"}}}',
             "switch",
-            "projects./b.disabledMcpServers in {home}/.claude.json names winnow",
+            "{home}/.claude.json: projects./b.disabledMcpServers names winnow",
         ),
     ],
 )
@@ -377,6 +397,7 @@ def test_a_first_run_at_a_terminal_indexes_a_folder_and_answers_a_question(home:
     assert f"there is no {home}/nowhere" in shown
     assert "default: 1 document written" in shown
     assert "Codex  added to" in shown
+    assert "Clients on this machine: Codex." in shown
     assert "Backups are encrypted with age before they leave the house." in shown.rpartition("encrypted?")[2]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from winnow.server.commands.setup import choose_clients
+from winnow.server.commands.setup import choose_clients, find_missing
 from winnow.server.commands.setup.changes import ChangeState, Home, find_homes, places_of, plan_entry, plan_removal
 from winnow.server.commands.setup.clients import ALIASES, CLIENTS, Client
 from winnow.server.commands.setup.editing.config_text import ConfigFormat
@@ -271,6 +271,13 @@ def test_clients_are_chosen_by_name_or_by_another_word_in_the_order_of_the_table
     with pytest.raises(WinnowError, match="no client 'emacs'; there are claude-desktop, ") as refused:
         choose_clients(["emacs"])
     assert refused.value.reason == "NOT_FOUND"
+
+
+def test_of_a_word_for_two_clients_one_on_this_machine_is_enough() -> None:
+    here = [Home(BY_NAME["claude-code"], Path("x"))]
+    assert [client.name for client in find_missing(["claude", "zed"], here)] == ["zed"]
+    assert [client.name for client in find_missing(["claude"], [])] == ["claude-desktop", "claude-code"]
+    assert find_missing([], []) == []
 
 
 def test_macos_and_windows_are_told_the_choices_for_scripts_in_one_sentence() -> None:

@@ -98,22 +98,20 @@ def setup(
         if doctor:
             raise typer.Exit(_diagnose(machine, chosen, named=bool(clients), as_json=as_json))
         homes = find_homes(machine, chosen)
-        missing = [client for client in chosen if clients and client not in {home.client for home in homes}]
+        missing = find_missing(clients or [], homes)
         if remove:
-            raise typer.Exit(_remove(homes, missing, machine, only_print=only_print, as_json=as_json))
-        settings, asks = _prepare(store, project, asks=not (only_print or as_json))
+            raise typer.Exit(_remove(homes, missing, only_print=only_print, as_json=as_json))
+        settings, is_first = _prepare(store, project, homes, asks=not (only_print or as_json))
         launch = launch_of(settings)
-        if missing or not homes:
-            _report_missing(launch, missing, machine, as_json=as_json)
-            raise typer.Exit(FAILED)
         report = set_up(homes, launch, only_print=only_print)
         if as_json:
-            print_json(report.to_json())
+            print_json({**report.to_json(), "missing": [client.name for client in missing]})
         else:
             _print_report(report, machine, only_print=only_print)
-            if asks and report.ok:
+            _report_missing(launch, homes, missing, machine)
+            if is_first and report.ok:
                 _answer_a_question(launch)
-        raise typer.Exit(0 if report.ok else FAILED)
+        raise typer.Exit(FAILED if missing or not report.ok else 0)
 
 
 def choose_clients(names: Sequence[str]) -> list[Client]:
@@ -122,13 +120,26 @@ def choose_clients(names: Sequence[str]) -> list[Client]:
     Raises ``WinnowError("NOT_FOUND")`` with the names that there are.
     """
     known = {client.name for client in CLIENTS}
-    wanted = {meant for name in names for meant in ALIASES.get(name.lower(), (name.lower(),))}
+    wanted = {meant for name in names for meant in _meanings(name)}
     if unknown := sorted(wanted - known):
         raise WinnowError("NOT_FOUND", f"no client {unknown[0]!r}; there are {_NAMES}")
     return [client for client in CLIENTS if not wanted or client.name in wanted]
 
 
-def _prepare(store: str | None, project: str | None, *, asks: bool) -> tuple[Settings, bool]:
+def find_missing(names: Sequence[str], homes: Sequence[Home]) -> list[Client]:
+    """The clients that were named and are not on this machine; of a word for several clients, one is enough."""
+    here = {home.client.name for home in homes}
+    missing = {meant for name in names if here.isdisjoint(_meanings(name)) for meant in _meanings(name)}
+    return [client for client in CLIENTS if client.name in missing]
+
+
+def _meanings(name: str) -> Sequence[str]:
+    return ALIASES.get(name.lower(), (name.lower(),))
+
+
+def _prepare(
+    store: str | None, project: str | None, homes: Sequence[Home], *, asks: bool
+) -> tuple[Settings, bool]:
     """The settings for clients, after the first index is made; whether questions are asked."""
     try:
         from winnow.server.commands.setup.first_run import describe_two_commands, is_at_terminal, offer_index
@@ -143,6 +154,8 @@ def _prepare(store: str | None, project: str | None, *, asks: bool) -> tuple[Set
     if projects_with_documents(settings):
         return choose_project(configuration), False
     if asks and is_at_terminal():
+        titles = dict.fromkeys(home.client.title for home in homes)
+        print_lines(f"Clients on this machine: {', '.join(titles) or 'none'}.")
         made = offer_index(settings)
     else:
         made = False
@@ -171,9 +184,7 @@ def _diagnose(machine: Machine, chosen: Sequence[Client], *, named: bool, as_jso
     return 0 if print_findings(findings) else FAILED
 
 
-def _remove(
-    homes: Sequence[Home], missing: Sequence[Client], machine: Machine, *, only_print: bool, as_json: bool
-) -> int:
+def _remove(homes: Sequence[Home], missing: Sequence[Client], *, only_print: bool, as_json: bool) -> int:
     outcomes = take_out(homes, only_print=only_print)
     report = SetupReport(None, outcomes)
     if as_json:
@@ -190,29 +201,26 @@ def _differences(outcomes: Sequence[FileOutcome], *, shown: bool) -> list[str]:
     return [line for each in outcomes if shown and each.change for line in ("", *each.change.show_difference())]
 
 
-def _report_missing(launch: Launch, missing: Sequence[Client], machine: Machine, *, as_json: bool) -> None:
+def _report_missing(launch: Launch, homes: Sequence[Home], missing: Sequence[Client], machine: Machine) -> None:
     """Say which clients are not here, or that none is, with the entry to paste."""
     for client in missing:
+        places = " or ".join(places_of(client, machine))
         print_to_stderr(
-            f"winnow: {client.title} is not on this machine: there is no {' or '.join(places_of(client, machine))}"
+            f"winnow: {client.title} is not on this machine: there is no {places}. Install it, start it once and "
+            "run this again, or paste this into its file yourself:"
         )
-    print_to_stderr(
-        "winnow: nothing was written. Install the client, start it once and run this again; or paste this entry "
-        "into the file of a client yourself:"
-        if missing
-        else "winnow: no client was found on this machine, so nothing was written. This entry goes into the file "
-        "of most clients (--doctor CLIENT says where that is):"
-    )
-    entry = describe_entry(launch, (*missing, CLIENTS[0])[0])
-    if as_json:
-        print_json(
-            {"ok": False, "launch": launch.to_json(), "clients": [], "missing": [each.name for each in missing]}
+        print_lines(*describe_entry(launch, client))
+    if not homes and not missing:
+        print_to_stderr(
+            "winnow: no client was found on this machine, so nothing was written. This entry goes into the file "
+            "of most clients (--doctor CLIENT says where that is):"
         )
-    else:
-        print_lines(*entry)
+        print_lines(*describe_entry(launch, CLIENTS[0]))
 
 
 def _print_report(report: SetupReport, machine: Machine, *, only_print: bool) -> None:
+    if not report.outcomes:
+        return
     if report.failure:
         print_lines(*describe_outcomes([each for each in report.outcomes if each.error], planned=True))
         print_to_stderr(*describe_failure(report.failure), *(f"note: {note}" for note in report.notes))
@@ -238,4 +246,5 @@ def _answer_a_question(launch: Launch) -> None:
 
     print_lines("")
     if question := ask_for_question():
-        print_text(f"{ask(launch, question)}\n")
+        print_text(f"{ask(launch, question)}\n\n")
+        print_lines("That is what an agent reads. Ask yours the same.")

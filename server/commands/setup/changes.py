@@ -27,6 +27,7 @@ from winnow.server.commands.setup.files import (
 )
 from winnow.server.commands.setup.launch import NAME, Launch, entry_of, launch_in
 from winnow.server.commands.setup.machine import Machine
+from winnow.server.commands.setup.switches import Switch, find_switches
 from winnow.server.errors import WinnowError
 
 
@@ -55,8 +56,9 @@ class Home:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file, its bytes after the change (None: it is removed), and the launch that its entry says then.
+    """A file, its bytes after the change (None: it is removed), and what its entry says then.
 
+    ``launch`` is what it starts, ``switches`` what keeps the client from that.
     ``is_reversal``: the change undoes what setup did, and setup would do it again. ``restores`` is the copy with
     the bytes of before, where there is one.
     """
@@ -66,6 +68,7 @@ class FileChange:
     state: ChangeState
     after: bytes | None
     launch: Launch | None = None
+    switches: tuple[Switch, ...] = ()
     restores: Path | None = None
     is_reversal: bool = False
 
@@ -129,12 +132,14 @@ def plan_entry(home: Home, launch: Launch) -> FileChange:
     before = find_entry(read_config_text(file.text, form), home.servers)
     entry = entry_of(home.client, launch, before)
     text = file.text if entry == before else with_entry(file.text, form, home.servers, entry)
-    said = launch_in(find_entry(read_config_text(text, form), home.servers), home.client.shape)
+    config = read_config_text(text, form)
+    said = launch_in(find_entry(config, home.servers), home.client.shape)
+    switches = tuple(find_switches(home.client, config, entry))
     if entry == before:
-        return FileChange(home, file, ChangeState.UNCHANGED, file.data, said)
+        return FileChange(home, file, ChangeState.UNCHANGED, file.data, said, switches)
     require_writable(file)
     state = ChangeState.ADDED if before is None else ChangeState.UPDATED
-    return FileChange(home, file, state, file.encode(text), said)
+    return FileChange(home, file, state, file.encode(text), said, switches)
 
 
 def plan_removal(home: Home) -> FileChange:

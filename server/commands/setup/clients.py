@@ -43,8 +43,8 @@ class Client:
     """A client, with the places of its file on each system; it reads each that there is.
 
     ``servers`` is the key path of the servers. ``off``: the member of an entry that switches it off.
-    ``listed_off``: key paths of lists that name servers which are off; a star is any key. ``again``: what makes it
-    read the file anew.
+    ``listed_off``, ``listed_on``: key paths of lists that name the servers which are off, or the only ones that
+    are on; a star is any key. ``again``: what makes it read the file anew.
     """
 
     name: str
@@ -55,6 +55,7 @@ class Client:
     shape: Shape = field(default_factory=Shape)
     off: tuple[str, bool] | None = None
     listed_off: tuple[tuple[str, ...], ...] = ()
+    listed_on: tuple[tuple[str, ...], ...] = ()
     again: str = "quit it and start it again"
 
 
@@ -145,7 +146,7 @@ CLIENTS: Sequence[Client] = (
         servers=("context_servers",),
         shape=Shape(at_first=MappingProxyType({"source": "custom"})),
         off=("enabled", False),
-        again="nothing to do: it reads the file by itself",
+        again="wait a moment: it reads the file by itself",
     ),
     Client(
         "codex",
@@ -161,6 +162,7 @@ CLIENTS: Sequence[Client] = (
         "Gemini CLI",
         _everywhere(ConfigPlace("{home}/.gemini/settings.json")),
         listed_off=(("mcp", "excluded"),),
+        listed_on=(("mcp", "allowed"),),
         again="start a new session; /mcp shows the state",
     ),
     Client(
@@ -177,7 +179,7 @@ CLIENTS: Sequence[Client] = (
             ConfigPlace(f"{{desktop}}/Code/User/globalStorage/{_CLINE}"),
         ),
         off=("disabled", True),
-        again="nothing to do: it reads the file by itself",
+        again="wait a moment: it reads the file by itself",
     ),
     Client(
         "continue",

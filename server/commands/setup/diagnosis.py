@@ -6,7 +6,7 @@ What a configuration says is run only where it is the command of this very insta
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from winnow.server.commands.setup.editing.config_text import find_entry, read_co
 from winnow.server.commands.setup.files import read_config_file
 from winnow.server.commands.setup.launch import NAME, Launch, argument_of, is_passing, launch_in
 from winnow.server.commands.setup.machine import Machine
+from winnow.server.commands.setup.switches import find_switches
 from winnow.server.commands.terminal.console_script import find_console_script
 from winnow.server.commands.terminal.findings import Finding
 from winnow.server.errors import WinnowError
@@ -42,9 +43,7 @@ def examine_clients(machine: Machine, clients: Sequence[Client]) -> Iterator[Fin
         if len(set(map(_key_of, launches))) > 1:
             yield _finding(client, "homes", "its files start different servers", _again(client))
         if launches:
-            yield _finding(
-                client, "restart", f"if it still shows nothing, quit it and start it again ({client.again})"
-            )
+            yield _finding(client, "restart", f"if it still shows nothing: {client.again}")
 
 
 def _examine_file(home: Home) -> Generator[Finding, None, Launch | None]:
@@ -71,31 +70,9 @@ def _examine_file(home: Home) -> Generator[Finding, None, Launch | None]:
         yield _finding(client, "entry", f"the entry {NAME} in {home.path} starts no command", _again(client))
         return None
     yield _finding(client, "entry", str(home.path))
-    yield from _examine_switches(home, config, entry)
+    for switch in find_switches(client, config, entry):
+        yield _finding(client, "switch", f"{home.path}: {switch.detail}", switch.advice)
     return launch
-
-
-def _examine_switches(home: Home, config: Mapping[str, Any], entry: Mapping[str, Any]) -> Iterator[Finding]:
-    client = home.client
-    if client.off is not None and entry.get(client.off[0]) is client.off[1]:
-        key, value = client.off
-        told = f"the entry is switched off: {key} is {str(value).lower()}"
-        yield _finding(client, "switch", told, f"switch {NAME} on in the client, or take {key} out of {home.path}")
-    for path in client.listed_off:
-        for place in _places_naming(config, path):
-            told = f"{place} in {home.path} names {NAME}, which switches it off there"
-            yield _finding(client, "switch", told, f"switch {NAME} on in the client, or take it out of that list")
-
-
-def _places_naming(config: Any, path: Sequence[str], way: str = "") -> Iterator[str]:
-    """The lists at a key path that name our entry; a star in the path is any key."""
-    if not path:
-        if isinstance(config, list) and NAME in config:
-            yield way
-        return
-    if isinstance(config, dict):
-        for key in config if path[0] == "*" else [path[0]] if path[0] in config else []:
-            yield from _places_naming(config[key], path[1:], f"{way}.{key}" if way else key)
 
 
 def _named_otherwise(servers: Any) -> list[str]:

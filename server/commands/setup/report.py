@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from winnow.server.commands.setup.changes import ChangeState, FileChange, Home
 from winnow.server.commands.setup.clients import Client
 from winnow.server.commands.setup.editing.config_text import with_entry
+from winnow.server.commands.setup.files import BACKUP
 from winnow.server.commands.setup.launch import NAME, Launch, entry_of
 from winnow.server.errors import WinnowError
 from winnow.server.text.sizes import count_of
@@ -41,7 +42,9 @@ class FileOutcome:
         if self.error is not None:
             return {**row, "state": "failed", "error": self.error.envelope()}
         assert self.change is not None
-        return {**row, "state": self.change.state.value, "backup": str(self.kept) if self.kept else None}
+        kept = str(self.kept) if self.kept else None
+        off = [switch.detail for switch in self.change.switches]
+        return {**row, "state": self.change.state.value, "switched_off_by": off, "backup": kept}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ class SetupReport:
 
 
 def describe_outcomes(outcomes: Sequence[FileOutcome], *, planned: bool) -> Iterator[str]:
-    """A line for each file, with the copy of what it was or with the error. ``planned``: nothing was written."""
+    """A line for each file, or its error; then where the copies are. ``planned``: nothing was written."""
     width = max((len(each.home.client.title) for each in outcomes), default=0)
     for each in outcomes:
         title = f"{each.home.client.title:<{width}}"
@@ -86,14 +89,16 @@ def describe_outcomes(outcomes: Sequence[FileOutcome], *, planned: bool) -> Iter
         told = f"would be {_TOLD[each.change.state]}" if planned and done else _TOLD[each.change.state]
         gone = ", and with it the file, which had nothing else" if done and each.change.after is None else ""
         yield f"{title}  {told} {each.home.path}{gone}"
-        if each.kept is not None:
-            yield f"{'':<{width}}  the file as it was: {each.kept}"
+        for switch in each.change.switches:
+            yield f"{'':<{width}}  BUT {switch.detail}: {switch.advice}"
+    if any(each.kept for each in outcomes):
+        yield f"Each file as it was is kept beside it, as *{BACKUP}*"
 
 
 def describe_handshake(handshake: Handshake) -> str:
     """The line about what clients will show."""
     scripts = (
-        "scripts run (execute_code)"
+        "agents may run scripts (execute_code)"
         if handshake.has_scripts
         else "execute_code is not offered: winnow doctor says which walls are missing here"
     )
