@@ -112,7 +112,6 @@ def test_a_file_keeps_its_mode_and_its_copy_has_it_too(tmp_path: Path) -> None:
         assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
-@pytest.mark.as_root
 def test_a_file_keeps_its_owner(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root gives files away")
@@ -122,6 +121,14 @@ def test_a_file_keeps_its_owner(tmp_path: Path) -> None:
     kept = set_up(path)
     assert kept is not None
     assert [(each.stat().st_uid, each.stat().st_gid) for each in (path, kept)] == [(1234, 4321)] * 2
+
+
+def test_no_new_file_is_made_in_another_user_s_folder(tmp_path: Path) -> None:
+    """As by sudo, which may keep the home of the user: the client could not read the file."""
+    if os.geteuid() != 0:
+        pytest.skip("only root gives folders away")
+    os.chown(tmp_path, 1234, 4321)
+    assert "which belongs to another user; run setup as that user" in refusal_of(tmp_path / "mcp.json")
 
 
 def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:

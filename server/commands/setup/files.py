@@ -81,6 +81,7 @@ def _follow(path: Path) -> Path:
 def require_writable(file: ConfigFile) -> None:
     """Raise ``WinnowError("INVALID_REQUEST")`` where the file is not for this user to write."""
     if file.data is None:
+        _require_own_folder(file)
         return
     with _map_errors(file.path):
         status = file.target.stat()
@@ -88,6 +89,17 @@ def require_writable(file: ConfigFile) -> None:
         raise _refusal(file.path, f"is read-only; make it writable first: chmod u+w {file.target}")
     if hasattr(os, "geteuid") and os.geteuid() not in (0, status.st_uid):
         raise _refusal(file.path, "belongs to another user; run setup as that user")
+
+
+def _require_own_folder(file: ConfigFile) -> None:
+    """Refuse a new file in another user's folder: root would make one that the client cannot read."""
+    with _map_errors(file.path):
+        folder = next(each for each in file.target.parents if each.exists())
+        owner = folder.stat().st_uid
+    if hasattr(os, "geteuid") and os.geteuid() != owner:
+        raise _refusal(
+            file.path, f"would be new in {folder}, which belongs to another user; run setup as that user"
+        )
 
 
 def replace_config_file(file: ConfigFile, data: bytes | None, *, keeps_copy: bool) -> Path | None:
