@@ -241,6 +241,37 @@ def test_nothing_is_written_where_the_server_does_not_start(
     assert (report.failure.details["log"], contents(home)) == (log, before)
 
 
+def test_the_end_of_the_server_s_log_is_shown_and_nothing_is_written(home: Path) -> None:
+    """Here by an option that the user put into the entry, which stays there."""
+    entry = '[mcp_servers.winnow]\ncommand = "/old/winnow"\nargs = ["serve", "--nonsense"]\n'
+    write(home / ".codex" / "config.toml", entry)
+    before = contents(home)
+    done = winnow(home, "setup", "codex")
+    assert (done.returncode, done.stdout, contents(home)) == (1, "", before)
+    assert "winnow: the server does not start as clients start it: " in done.stderr
+    assert "No such option: --nonsense" in done.stderr
+    assert "Nothing was written." in done.stderr
+
+
+def test_the_server_is_started_in_the_bare_environment_of_a_client(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(home))
+    seen = home / "seen.json"
+    code = f"import json, os; json.dump([dict(os.environ), os.getcwd()], open({str(seen)!r}, 'w'))"
+    launch = Launch(sys.executable, ("-I", "-c", code), {"WINNOW_MODELS": "/models"})
+    set_up(find_homes(Machine(System.LINUX, home, {})), launch, only_print=False)
+    variables, folder = json.loads(seen.read_text())
+    usual = {"HOME", "LOGNAME", "USER", "LC_CTYPE"}
+    assert {name: value for name, value in variables.items() if name not in usual} == {
+        "PATH": "",
+        "SHELL": "",
+        "TERM": "",
+        "WINNOW_MODELS": "/models",
+    }
+    assert (variables["HOME"], folder) == (str(home), str(home))
+
+
 # --- the doctor ---------------------------------------------------------------------------------------------
 
 

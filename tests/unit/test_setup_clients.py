@@ -169,6 +169,13 @@ def test_a_second_run_changes_nothing_and_removal_leaves_the_bytes_of_before(
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
+def test_a_file_that_two_paths_lead_to_is_there_once(tmp_path: Path) -> None:
+    (tmp_path / ".config/Code/User").mkdir(parents=True)
+    (tmp_path / ".config/Code - Insiders").symlink_to("Code")
+    homes = find_homes(machine(System.LINUX, tmp_path), [BY_NAME["vscode"]])
+    assert [home.path for home in homes] == [tmp_path / ".config/Code/User/mcp.json"]
+
+
 def test_a_client_that_is_not_here_has_no_file_and_messages_say_where_it_would_be(tmp_path: Path) -> None:
     here = machine(System.LINUX, tmp_path)
     assert find_homes(here) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -96,9 +97,15 @@ def _lines(data: bytes | None) -> list[str]:
 
 
 def find_homes(machine: Machine, clients: Sequence[Client] = CLIENTS) -> list[Home]:
-    """Every configuration file of these clients on this machine, in the order of the table."""
-    homes = (Home(client, path) for client in clients for path in _paths_of(client, machine))
-    return list(dict.fromkeys(homes))
+    """Every configuration file of these clients on this machine, in the order of the table.
+
+    A file that two paths lead to, by links, is there once.
+    """
+    homes: dict[tuple[str, str], Home] = {}
+    for client in clients:
+        for path in _paths_of(client, machine):
+            homes.setdefault((client.name, os.path.realpath(path)), Home(client, path))
+    return list(homes.values())
 
 
 def _paths_of(client: Client, machine: Machine) -> Iterator[Path]:
