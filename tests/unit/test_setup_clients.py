@@ -224,14 +224,14 @@ def test_appdata_of_windows_may_lie_elsewhere(tmp_path: Path) -> None:
 def test_what_the_user_added_to_an_entry_stays() -> None:
     before = {
         "command": "/old/bin/winnow",
-        "args": ["serve", "--project", "notes", "--tools", "research", "--store=/old"],
+        "args": ["serve", "--store=/old", "--tools", "research", "--project", "notes", "--limits=strict"],
         "env": {"WINNOW_LOG_QUERIES": "on"},
         "alwaysAllow": ["kb_search"],
     }
     launch = Launch(LAUNCH.command, LAUNCH.args, {"XDG_CACHE_HOME": "/cache"})
     assert entry_of(BY_NAME["cursor"], launch, before) == {
         "command": LAUNCH.command,
-        "args": [*LAUNCH.args, "--tools", "research"],
+        "args": [*LAUNCH.args, "--tools", "research", "--limits=strict"],
         "env": {"WINNOW_LOG_QUERIES": "on", "XDG_CACHE_HOME": "/cache"},
         "alwaysAllow": ["kb_search"],
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,14 +12,16 @@ import yaml
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from winnow.server.commands.setup.editing import config_text
 from winnow.server.commands.setup.editing.config_text import (
     ConfigFormat,
+    Editor,
     find_entry,
     read_config_text,
     with_entry,
     without_entry,
 )
-from winnow.server.commands.setup.editing.edits import Edit, apply_edits
+from winnow.server.commands.setup.editing.edits import Edit, apply_edits, newline_of
 from winnow.server.errors import WinnowError
 
 ENTRY = {"command": '/home/m e/.venv/bin/"winnow"', "args": ["serve", "--store", "C:\\data # 1"]}
@@ -51,7 +54,6 @@ WITH_COMMENTS = {
 }
 IN_TOML = {
     "nothing": "",
-    "no line's end": "model = 1",
     "other servers": '# mine\n[mcp_servers.a] # first\ncommand = "x"\nargs = [\n  "1", # ]\n]\n',
     "a head inside of a string": 'a = """\n[mcp_servers.winnow]\n"""\n\n',
     "a quoted name": "[mcp_servers.\"a.b\"]\ncommand = 'x'\n\n",
@@ -149,6 +151,41 @@ def test_an_entry_in_another_form_is_written_anew(text: str, form: ConfigFormat)
     assert {key: value for key, value in found.items() if key == "z"} == {
         key: value for key, value in others.items() if key == "z"
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "left"),
+    [
+        ('{"mcpServers": {// c\n"winnow": {}}}', JSONC, '{"mcpServers": {// c\n}}'),
+        ('{"mcpServers": {// c\n"winnow": {}, "a": 1}}', JSONC, '{"mcpServers": {// c\n "a": 1}}'),
+        ('{"mcpServers": {"winnow": {} /* mine */, "a": 1}}', JSONC, '{"mcpServers": { "a": 1}}'),
+        ('{"mcpServers": {"a": 1, // one\n  "winnow": {}\n}}', JSONC, '{"mcpServers": {"a": 1 // one\n}}'),
+        ("a = 1\n[mcp_servers.winnow]\nb = 1\n[z]\n", TOML, "a = 1\n[z]\n"),
+        ("a = 1\n\n[mcp_servers.winnow]\nb = 1 # mine\n\n[z]\n", TOML, "a = 1\n\n[z]\n"),
+        ("[mcp_servers.winnow]\nb = 1\n# of z\n[z]\n[mcp_servers.winnow.env]\nc = 1\n", TOML, "# of z\n[z]\n"),
+        ("[[mcp_servers.winnow]]\nb = 1\n", TOML, ""),
+        (
+            "extensions:\n  a: 1\n  winnow:\n    b: 1 # mine\n  # of c\n  c: 1\n",
+            YAML,
+            "extensions:\n  a: 1\n  # of c\n  c: 1\n",
+        ),
+        ("extensions: {a: 1, winnow: {b: 1}}\n", YAML, "extensions: {a: 1}\n"),
+        ("extensions: {winnow: {b: 1}}\n", YAML, "extensions: {}\n"),
+    ],
+)
+def test_an_entry_that_a_person_wrote_is_taken_out_with_what_is_inside_of_it(
+    text: str, form: ConfigFormat, left: str
+) -> None:
+    assert without_entry(text, form, PATHS[form]) == left
+
+
+def test_an_edit_that_would_change_more_than_the_entry_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No form that reaches this is known; what an editor returns is read again all the same."""
+    wrong = Editor(json.loads, lambda text, path, entry: '{"a": 2}', lambda text, path: '{"a": 2}')
+    monkeypatch.setattr(config_text, "_EDITORS", {JSON: wrong})
+    for edit in (partial(with_entry, entry=ENTRY), without_entry):
+        with pytest.raises(WinnowError, match="in a form that setup cannot change safely"):
+            edit('{"a": 1, "mcpServers": {"winnow": {}}}', JSON, PATHS[JSON])
 
 
 @pytest.mark.parametrize(
@@ -298,7 +335,9 @@ _toml_lines = st.lists(
 def test_any_toml_keeps_every_byte(lines: list[str], newline: str, ends: bool) -> None:
     body = "\n".join(line.format(n=number) for number, line in enumerate(lines))
     text = (body + ("\n" if ends and body else "")).replace("\n", newline)
-    assert both_ways(text, TOML) == text
+    # The last line is ended; the copy that setup keeps of a file tells whether it was.
+    ended = text if text.endswith("\n") or not text else text + newline_of(text)
+    assert both_ways(text, TOML) == ended
 
 
 @given(

@@ -172,6 +172,16 @@ def test_removal_brings_back_what_setup_had_to_make_room_in(before: str, tmp_pat
     assert (path.read_text(), os.listdir(tmp_path)) == (before, ["mcp.json"])
 
 
+@pytest.mark.parametrize("before", ["", "model = 1", "model = 1\n", "model = 1\n\n", "[mcp_servers]\n"])
+def test_removal_brings_back_the_end_of_the_last_line_as_it_was(before: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(before)
+    codex = Home(next(client for client in CLIENTS if client.name == "codex"), path)
+    plan_entry(codex, LAUNCH).write()
+    plan_removal(codex).write()
+    assert (path.read_text(), os.listdir(tmp_path)) == (before, ["config.toml"])
+
+
 def test_a_file_that_setup_made_is_removed_with_its_entry(tmp_path: Path) -> None:
     path = tmp_path / "mcp.json"
     set_up(path)

@@ -84,6 +84,9 @@ def _changes(
     before: Any = tomllib.loads(text)
     for name in path:
         before = before[name]
+    if not isinstance(before, dict):
+        yield None
+        return
     for key, value in entry.items():
         if before.get(key) == value:
             continue
@@ -98,7 +101,7 @@ def take_out_toml(text: str, path: Sequence[str]) -> str:
         blank = next((each for each in ("\r\n", "\n") if text.endswith(each, 0, start)), "")
         above = start - len(blank)
         is_empty_line = bool(blank) and text[:above].endswith("\n")
-        edits.append(Edit(above if is_empty_line or end == len(text) else start, end))
+        edits.append(Edit(above if is_empty_line else start, end))
     return apply_edits(text, edits)
 
 
