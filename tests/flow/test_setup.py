@@ -379,6 +379,39 @@ def test_the_doctor_starts_no_program_but_this_installation(tmp_path: Path) -> N
     assert not (tmp_path / "started").exists()
 
 
+@pytest.mark.parametrize(
+    ("entry", "check", "told"),
+    [
+        ({"args": ["exec", "script.py"]}, "command", "it runs winnow exec, and not winnow serve"),
+        ({}, "command", "and not winnow serve, so it is not started here"),
+    ],
+)
+def test_the_doctor_runs_no_other_command_of_this_installation(
+    tmp_path: Path, entry: dict[str, Any], check: str, told: str
+) -> None:
+    own = {"command": str(find_console_script()), **entry}
+    write(tmp_path / ".cursor/mcp.json", json.dumps({"mcpServers": {"winnow": own}}))
+    found = doctor(tmp_path, "cursor")
+    assert (told in found[check].detail, "handshake" in found) == (True, False)
+
+
+def test_a_variable_that_makes_an_interpreter_load_code_is_not_set_in_a_trial(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(home))
+    write(home / "evil" / "sitecustomize.py", f"open({str(home / 'loaded')!r}, 'w').close()\n")
+    variables = f'PYTHONPATH = "{home}/evil"\nWINNOW_LIMITS = "strict"\n'
+    entry = f'[mcp_servers.winnow]\ncommand = "/old/winnow"\nargs = []\n[mcp_servers.winnow.env]\n{variables}'
+    write(home / ".codex" / "config.toml", entry)
+    code, report = setup(home, "codex")
+    assert (code, (home / "loaded").exists()) == (0, False)
+    assert [note.partition(" in ")[0] for note in report["notes"]] == ["PYTHONPATH"]
+    assert variables.strip() in (home / ".codex" / "config.toml").read_text()
+    code, examined = setup(home, "--doctor", "codex")
+    told = [check["detail"] for check in examined["checks"] if check["check"] == "variables"]
+    assert (code, (home / "loaded").exists(), told[0].split()[0]) == (0, False, "PYTHONPATH")
+
+
 def test_the_doctor_shows_the_end_of_the_log_of_a_server_that_does_not_start(tmp_path: Path) -> None:
     write(tmp_path / ".cursor/other", "")
     (home,) = find_homes(Machine(System.LINUX, tmp_path, {}), [c for c in CLIENTS if c.name == "cursor"])

@@ -23,6 +23,7 @@ def set_up(homes: Sequence[Home], launch: Launch, *, only_print: bool) -> SetupR
     notes = list(_notes(launch))
     if only_print:
         return SetupReport(launch, outcomes, notes=notes)
+    notes += _notes_on_variables(outcomes)
     try:
         handshake = _shake_hands(outcomes)
     except WinnowError as error:
@@ -41,6 +42,13 @@ def _notes(launch: Launch) -> Iterator[str]:
             f"{launch.command} lies in a cache that is emptied from time to time; install for good: "
             "uv tool install winnow-mcp, then set up again"
         )
+
+
+def _notes_on_variables(outcomes: Sequence[FileOutcome]) -> Iterator[str]:
+    for each in outcomes:
+        if each.change and each.change.launch and each.change.launch.untried:
+            names = ", ".join(each.change.launch.untried)
+            yield f"{names} in {each.home.path} are none of winnow's: the server was started without them"
 
 
 def _plan(home: Home, launch: Launch) -> FileOutcome:

@@ -95,7 +95,16 @@ def _examine_launch(client: Client, launch: Launch, shaken: dict[Any, Finding]) 
         told = f"{command} is not this installation ({find_console_script()}), so it is not started here"
         yield _finding(client, "command", told, _again(client), essential=False)
         return
+    if not launch.serves:
+        told = f"it runs winnow {' '.join(launch.args[:1])}, and not winnow serve, so it is not started here"
+        yield _finding(client, "command", told, _again(client))
+        return
     yield _finding(client, "command", str(command))
+    if launch.untried:
+        told = (
+            f"{', '.join(launch.untried)} of the entry are not set in this trial, since they are none of winnow's"
+        )
+        yield _finding(client, "variables", told)
     if is_passing(launch):
         told = "it lies in the cache of uvx or pipx run, which is emptied from time to time"
         yield _finding(

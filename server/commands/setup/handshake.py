@@ -53,7 +53,7 @@ class Handshake:
 
 
 def shake_hands(launch: Launch) -> Handshake:
-    """Start the server, list its tools and let it end.
+    """Start the server, list its tools and let it end. Of its variables only winnow's own are set.
 
     Raises ``WinnowError``: SOURCE_UNAVAILABLE, or TIMEOUT, with the end of the server's log in ``details["log"]``.
     """
@@ -86,7 +86,7 @@ def ask(launch: Launch, question: str) -> str:
 @asynccontextmanager
 async def _connect(launch: Launch) -> AsyncIterator[Client]:
     server = StdioServerParameters(
-        command=launch.command, args=list(launch.args), env={**_BARE, **launch.env}, cwd=Path.home()
+        command=launch.command, args=list(launch.args), env={**_BARE, **launch.tried_env}, cwd=Path.home()
     )
     logging.getLogger("mcp").setLevel(logging.CRITICAL)  # what is wrong is said once, by us
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:

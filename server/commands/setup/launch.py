@@ -20,6 +20,8 @@ _PLACES = ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "WINNOW_CONFIG", "WINNOW_MODELS"
 # Further settings of the environment are not written: some are secrets, and a settings file reaches every client.
 _OURS = "WINNOW_"
 _GIVEN_AS_OPTIONS = ("WINNOW_STORE", "WINNOW_PROJECT")
+# Variables of an entry that a trial start passes on. Others could make an interpreter load foreign code.
+_TRIED = (_OURS, "XDG_")
 _ADDRESSES = ("url", "serverUrl", "httpUrl", "uri")
 
 
@@ -30,6 +32,21 @@ class Launch:
     command: str
     args: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def serves(self) -> bool:
+        """Whether the command is told to serve, and not to do anything else."""
+        return self.args[:1] == (_SERVE,)
+
+    @property
+    def tried_env(self) -> dict[str, str]:
+        """The variables with which a trial starts it."""
+        return {name: value for name, value in self.env.items() if name.startswith(_TRIED)}
+
+    @property
+    def untried(self) -> list[str]:
+        """The variables that a trial leaves out, because they are none of winnow's."""
+        return sorted(self.env.keys() - self.tried_env.keys())
 
     def to_json(self) -> dict[str, Any]:
         """The launch as JSON data."""
