@@ -12,7 +12,7 @@ from winnow.server.commands.setup.launch import NAME
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """What switches our entry off, and what to do."""
+    """A setting that keeps our entry from being started, and what to do."""
 
     detail: str
     advice: str
