@@ -166,7 +166,8 @@ def test_variables_of_the_shell_that_move_files_of_winnow_are_written_and_others
     moved.write_text('daemon = "off"\nembedding = "off"\ncalls_per_minute = 77\n')
     code, report = setup(home, "codex", WINNOW_CONFIG=str(moved), WINNOW_LOG_QUERIES="1")
     assert (code, report["launch"]["env"]) == (0, {"WINNOW_CONFIG": str(moved)})
-    assert [note.partition(" of this shell")[0] for note in report["notes"]] == ["WINNOW_LOG_QUERIES"]
+    (note,) = report["notes"]
+    assert (note.partition(" of this shell")[0], note.endswith(f"into {moved}")) == ("WINNOW_LOG_QUERIES", True)
 
 
 def test_the_only_project_with_documents_is_meant_and_of_several_one_has_to_be_named(home: Path) -> None:

@@ -9,6 +9,7 @@ from winnow.server.commands.setup.changes import Home, plan_entry, plan_removal
 from winnow.server.commands.setup.launch import Launch, is_passing, unseen_variables
 from winnow.server.commands.setup.report import FileOutcome, SetupReport
 from winnow.server.errors import WinnowError
+from winnow.server.settings.sources import config_file
 
 if TYPE_CHECKING:
     from winnow.server.commands.setup.handshake import Handshake
@@ -35,7 +36,7 @@ def _notes(launch: Launch) -> Iterator[str]:
     if variables := unseen_variables():
         yield (
             f"{', '.join(variables)} of this shell will not reach the server: clients pass on none of them. "
-            "Put these settings into the file that winnow config names"
+            f"Put these settings into {config_file()}"
         )
     if is_passing(launch):
         yield (
