@@ -53,6 +53,8 @@ Bar = tuple[float, float, float]
 # Whether no letter of a word reaches over this place of a line; whether two letters touch there.
 HasGap = Callable[[float, Box], bool]
 DoTouch = Callable[[float, Box], bool]
+# The name of the font of the first letter in a box.
+FontOf = Callable[[Box], str]
 
 _BOLD = re.compile(r"bold|black|heavy|semibold|demi|CMBX|CMB\d|\bBX|SFBX|-Bd|-Medi(?:Ital)?\b", re.I)
 _MONO = re.compile(
@@ -81,8 +83,8 @@ _SMALLEST = 0.1
 _STATED = 0.3
 # A font whose stated size is larger, and whose words are no higher, is drawn smaller.
 _OVERSTATED, _WORD = 1.5, re.compile(r"\w{2}")
-# The first word is a number of a line if it is this much smaller than the second.
-_SMALL_NUMBER = 0.85
+# The first word is a number of a line if it is this much smaller than the second, and has no more digits.
+_SMALL_NUMBER, _NUMBER_DIGITS = 0.85, 5
 # A word with raised digits is higher than others of its font by this factor.
 _RAISED_HEIGHT = 1.06
 # The size of what follows such a number is not known exactly.
@@ -165,13 +167,15 @@ def _turned_back(items: Sequence[Any], page: Any, opened: OpenPdf, rules: Rules,
         piece = turn.item(item)
         size = round(max(_SMALLEST, min(item.font_size or piece.height, _OVERSTATED * piece.height)), 1)
         is_bold = _is_bold(item, opened, page.page_num)
-        lines += _lines(piece, _box(piece), size, is_bold, (), turned_rules, {}, lambda x, box: False)
+        lines += _lines(
+            piece, _box(piece), size, is_bold, (), turned_rules, {}, lambda x, box: False, lambda box: ""
+        )
     return TurnedText(tuple(lines), turned_rules)
 
 
 def _page_lines(page: Any, items: Iterable[Any], opened: OpenPdf, rules: Rules) -> Iterator[Line]:
     links = [(_box(link.rect), link.uri) for link in page.annotations or () if link.uri and link.rect]
-    has_gap = partial(_has_gap, opened, page.page_num)
+    has_gap, font_of = partial(_has_gap, opened, page.page_num), partial(_font_of, opened, page.page_num)
     printed = {**_printed_words(page, opened), **_raised_words(page, opened)}
     formulas, plain = [], []
     for item in (part for whole in items for part in part_lines(whole)):
@@ -182,7 +186,7 @@ def _page_lines(page: Any, items: Iterable[Any], opened: OpenPdf, rules: Rules) 
             plain.append(item)
     for item, (size, box) in zip(plain, _sizes(plain, page.page_num, opened), strict=True):
         is_bold = _is_bold(item, opened, page.page_num)
-        lines = _lines(item, box, size, is_bold, links, rules, printed, has_gap)
+        lines = _lines(item, box, size, is_bold, links, rules, printed, has_gap, font_of)
         yield from lines if item.font_name else _with_true_widths(lines, opened, page.page_num)
     if formulas:
         yield from _formula_lines(opened, page, formulas, rules)
@@ -320,11 +324,15 @@ def _long_bars(bars: Sequence[Bar], least: float) -> Iterator[Bar]:
 
 
 def _framed_bars(bars: Sequence[Bar], across: Iterable[Bar]) -> Iterator[Bar]:
-    """The bars of a table of one row: beside and between its cells, from a rule over all of them to one below."""
+    """The bars of a row of a table: beside and between its cells, from a rule over all of them to one below."""
+    across = sorted(across)
     for row in _rows(bars):
-        first, last = row[0], row[-1]
-        over = [y for y, left, right in across if left <= first[0] + _BAR_GAP and right >= last[0] - _BAR_GAP]
-        if len(row) >= _CELL_BARS and all(any(abs(y - end) <= _BAR_GAP for y in over) for end in first[1:]):
+        _, top, bottom = row[0]
+        # The bars at both ends of the row may be longer.
+        beside = [x for x, start, end in bars if start <= top + _BAR_GAP and end >= bottom - _BAR_GAP]
+        first, last = min(beside) + _BAR_GAP, max(beside) - _BAR_GAP
+        over = [y for y, left, right in across if left <= first and right >= last]
+        if len(beside) >= _CELL_BARS and all(any(abs(y - end) <= _BAR_GAP for y in over) for end in (top, bottom)):
             yield from row
 
 
@@ -417,6 +425,7 @@ def _lines(
     rules: Rules,
     printed: Mapping[tuple[float, float], str],
     has_gap: HasGap,
+    font_of: FontOf,
 ) -> Iterator[Line]:
     """An item of text with its cells: words with a wide gap or a drawn line between them are two.
 
@@ -429,13 +438,14 @@ def _lines(
     if not words:
         yield Line(box, size, is_bold, (Cell(_shown(item.text.strip()), box.left, box.right),))
         return
-    if len(words) > 1 and len(words[0][0]) < 4 and words[0][0].isdigit():
+    if len(words) > 1 and len(words[0][0]) <= _NUMBER_DIGITS and words[0][0].isdigit():
         heights = [word.height for word in item.words[:2]]
-        if heights[0] < _SMALL_NUMBER * heights[1]:
+        if heights[0] < _SMALL_NUMBER * heights[1] or _is_program(words[1:], item, font_of):
             number = words.pop(0)
             yield Line(replace(box, right=number[2]), size, False, (Cell(*number),))
             box = replace(box, left=words[0][1])
-            size, font, is_bold = round(min(size * heights[1] / heights[0], heights[1]), 1), "", False
+            size, is_bold = round(min(size * heights[1] / heights[0], heights[1]), 1), False
+            font = _shared_font(item.words[1:], font_of)
     is_mono = _is_mono(words, font, size)
     if is_mono:
         room = _TOUCHING * (words[0][2] - words[0][1]) / len(words[0][0])
@@ -475,6 +485,21 @@ def whole_words(item: Any, printed: Mapping[tuple[float, float], str]) -> list[W
     return whole if is_known else apart
 
 
+def _is_program(words: Sequence[Word], item: Any, font_of: FontOf) -> bool:
+    """Whether the words behind the number of a line are in a font of one width, and the number is not."""
+    if _MONO.search(item.font_name or "") or len(item.words) < 2 or item.words[1].text != words[0][0]:
+        return False
+    widths = [(right - left) / len(text) for text, left, right in words if len(text) > 2]
+    is_likely = bool(widths) and max(widths) < _EXACT_SPREAD * min(widths)
+    return is_likely and bool(_MONO.search(font_of(_box(item.words[1]))))
+
+
+def _shared_font(words: Sequence[Any], font_of: FontOf) -> str:
+    """The font of the words behind the number of a line, if the one in the middle and the last share it; or ""."""
+    middle, last = (font_of(_box(word)) for word in (words[len(words) // 2], words[-1]))
+    return last if middle == last else ""
+
+
 def _is_mono(words: Sequence[Word], font: str, size: float) -> bool:
     """Whether all letters are equally wide, by the widths of the words: the font is that of the first alone."""
     if not font:
@@ -506,6 +531,11 @@ def _shown(text: str) -> str:
 def _has_gap(opened: OpenPdf, number: int, x: float, box: Box) -> bool:
     textpage, height = opened.texts.of(number)
     return has_gap_at(textpage, x, height - box.middle, box.height)
+
+
+def _font_of(opened: OpenPdf, number: int, box: Box) -> str:
+    textpage, height = opened.texts.of(number)
+    return font_at(textpage, box, height)
 
 
 def _do_touch(opened: OpenPdf, number: int, x: float, box: Box) -> bool:

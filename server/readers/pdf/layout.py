@@ -76,7 +76,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The straight lines drawn on a page: a horizontal one is (y, left, right), a vertical (x, top, bottom)."""
+    """The straight lines on a page, sorted: a horizontal one is (y, left, right), a vertical (x, top, bottom)."""
 
     horizontal: tuple[tuple[float, float, float], ...] = ()
     vertical: tuple[tuple[float, float, float], ...] = ()

@@ -18,16 +18,18 @@ from winnow.server.readers.pdf.lines import Line
 from winnow.server.readers.pdf.reading_order import PartedPage, columns_of, part_page, usual_gutters
 from winnow.server.readers.pdf.running_heads import drop_running_heads, is_at_edge
 from winnow.server.readers.pdf_characters.torn_words import HYPHEN
+from winnow.server.readers.pdf_tables.aligned_cells import join_typed
 from winnow.server.readers.pdf_tables.columns import is_barred
-from winnow.server.readers.pdf_tables.descriptions import find_descriptions
+from winnow.server.readers.pdf_tables.descriptions import are_stretched, find_descriptions
+from winnow.server.readers.pdf_tables.margin_names import join_margin_names, text_edge
 from winnow.server.readers.pdf_tables.tables import (
     ENDS_SENTENCE,
-    LEADERS,
     MARKER,
     FoundTable,
     count_contents,
     find_table,
     has_leaders,
+    keep_apart,
 )
 from winnow.server.text.markup.captions import begins_caption
 
@@ -45,6 +47,8 @@ _SHORT_LINE = 0.6
 _MONO_TENTHS = 8
 # So many lines, this near to each other in sizes of the font, are no heading.
 _PROSE_LINES, _NEAR_LINES = 4, 1.7
+# In digits: a line of a program has no longer number.
+_LONGEST_NUMBER = 7
 # A label in a picture is no longer.
 _LONGEST_LABEL = 40
 # A gap above a paragraph is wider than the one between its lines by this factor.
@@ -66,7 +70,7 @@ _NOTE = re.compile(r"(?:\d{1,3}|[*∗†‡§¶]{1,3}|[a-z])\s?(?=[A-Z\"'“(\[]
 
 
 class TextSizes:
-    """The size of a document's text, the level of each larger size, and how far apart its lines are."""
+    """The size of a document's text, its left edge, how far its lines are apart, and the level of larger ones."""
 
     def __init__(self, pages: Iterable[Sequence[Line]]) -> None:
         pages = list(pages)
@@ -86,6 +90,7 @@ class TextSizes:
         self.body = prose.most_common(1)[0][0] if prose else 0.0
         self.is_bold = bold[self.body] * 2 > letters[self.body]
         self.pitch = _usual_pitch(pages, self.body)
+        self.edge = text_edge(pages)
         prose = _prose_letters(pages)
         larger = sorted(
             (
@@ -207,7 +212,7 @@ class _Layout:
     """Goes through the lines of a column from top to bottom."""
 
     def __init__(self, lines: Sequence[Line], sizes: TextSizes, rules: Rules) -> None:
-        self.lines = lines
+        self.lines = [*(join_typed(lines) if sizes.is_mono else join_margin_names(lines, sizes.edge, rules))]
         self.sizes = sizes
         self.rules = rules
         self.found: list[Block] = []
@@ -237,7 +242,7 @@ class _Layout:
             return program
         if (count := count_contents(self.lines, place, self.rules)) > 0:
             self._close()
-            self.found.append(_kept_apart(self.lines[place : place + count]))
+            self.found.append(keep_apart(self.lines[place : place + count]))
             return count
         if not self._is_numbered(place) and (table := find_table(self.lines, place, self.rules)) is not None:
             self._close()
@@ -249,7 +254,7 @@ class _Layout:
             return 1
         if (count := self._count_rows(place)) > 0:
             self._close()
-            self.found.append(_kept_apart(self.lines[place : place + count]))
+            self.found.append(keep_apart(self.lines[place : place + count]))
             return count
         level = self._heading_level(place)
         if level:
@@ -266,10 +271,16 @@ class _Layout:
         return 1
 
     def _find_descriptions(self, place: int) -> FoundTable | None:
-        """The list of descriptions that begins here, if it has more lines than a table would have."""
+        """The list of descriptions that begins here, if it has more lines than a table would have.
+
+        A table of its lines that only has more columns since some are stretched is none.
+        """
         found = find_descriptions(self.lines, place)
         table = find_table(self.lines, place, self.rules) if found else None
-        return found if found and (table is None or table.lines < found.lines) else None
+        if found is None or table is None or table.lines < found.lines:
+            return found
+        is_same = table.lines == found.lines and are_stretched(self.lines[place : place + found.lines])
+        return found if is_same else None
 
     # --- edges and distances
 
@@ -319,7 +330,13 @@ class _Layout:
         if not is_first and line.box.bottom - above.box.bottom > _PROGRAM_GAP * max(line.size, above.size):
             return False
         is_number = not is_first and line.text.isdigit() and above.text[:1].isdigit()
-        return (line.is_mono and not self._is_large_name(place)) or is_number
+        if (line.is_mono and not self._is_large_name(place)) or is_number:
+            return True
+        if not is_first:
+            return _is_next(above, line)
+        return (
+            place + 1 < len(self.lines) and self.lines[place + 1].is_mono and _is_next(line, self.lines[place + 1])
+        )
 
     def _is_barred(self, place: int) -> bool:
         """Whether bars stand between the words of a line; its number may be outside of the frame of a program."""
@@ -498,6 +515,17 @@ class _Layout:
         return len(self.items)
 
 
+def _is_next(above: Line, line: Line) -> bool:
+    """Whether two lines begin with numbers that follow each other, as those of a program do."""
+    first, then = (cells[0].text.split(" ", 1)[0] for cells in (above.cells, line.cells))
+    return (
+        first.isdecimal()
+        and then.isdecimal()
+        and max(len(first), len(then)) < _LONGEST_NUMBER
+        and int(then) == int(first) + 1
+    )
+
+
 def _program(lines: Sequence[Line]) -> Block:
     """Lines of a program with their indents, and an empty line where there is a wide gap."""
     box = lines[0].box
@@ -521,13 +549,6 @@ def _program(lines: Sequence[Line]) -> Block:
             text += " " * max(column - len(text), 1 if text else 0) + cell.text
         texts.append(text)
     return Block(BlockKind.LINES, "\n".join(texts), box)
-
-
-def _kept_apart(lines: Sequence[Line]) -> Block:
-    box = lines[0].box
-    for line in lines[1:]:
-        box = box.join(line.box)
-    return Block(BlockKind.ROWS, "\n".join(LEADERS.sub(" …", line.text) for line in lines), box)
 
 
 def _join(first: str, then: str) -> str:

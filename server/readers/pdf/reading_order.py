@@ -58,6 +58,8 @@ _LIST_WIDTH = 270.0
 _LEVEL = 0.45
 # Notes in the margin are smaller than the text by this factor.
 _NOTE_SIZE = 0.9
+# What stands beside so many pieces as small is a cell of their table, and no note.
+_FEWEST_CELLS = 2
 _MONO_SHARE = 0.8
 # A bold line has no more letters that are not bold, such as the signs of a formula.
 _PLAIN_SHARE = 0.3
@@ -124,7 +126,19 @@ def _part_notes(pieces: list[Line]) -> tuple[list[Line], list[Line]]:
     if not notes or sum(len(piece.text) for piece in notes) * 2 > sum(len(piece.text) for piece in pieces):
         return pieces, []
     ids = set(map(id, notes))
+    if _are_last_cells(notes, [piece for piece in pieces if id(piece) not in ids], _NOTE_SIZE * usual):
+        return pieces, []
     return [piece for piece in pieces if id(piece) not in ids], notes
+
+
+def _are_last_cells(notes: Sequence[Line], text: Iterable[Line], largest: float) -> bool:
+    """Whether most notes stand in lines of a table: beside several pieces each, in letters as small."""
+    heights = sorted(piece.box.middle for piece in text if piece.size < largest)
+    level = 0
+    for note in notes:
+        middle, room = note.box.middle, _LEVEL * note.size
+        level += bisect_right(heights, middle + room) - bisect_left(heights, middle - room) >= _FEWEST_CELLS
+    return level * 2 > len(notes)
 
 
 def _pieces(line: Line) -> Iterator[Line]:

@@ -33,6 +33,8 @@ _MORE_LINES, _WIDER = 2, 1.4
 # A rule over this share of the width of the text may part a head from it; how far it reaches into the line of the
 # head, in sizes of the font.
 _RULE_SHARE, _INTO_LINE = 0.7, 0.3
+# A table that begins or ends at the edge of a page has so many bars there.
+_TABLE_BARS = 3
 _NUMBER = re.compile(r"(?<![\d.,:/-])\d{1,5}(?![\d.,:/-]*\d)")
 _NUMBERS = re.compile(r"\d+|\b[ivxlc]+\b", re.I)
 _PAGE_NUMBER = re.compile(
@@ -94,6 +96,11 @@ def drop_running_heads(
 
     def edges_of(*, at_top: bool) -> list[_Edge | None]:
         edges = [_edge(lines, height, at_top, usual) for lines, height in zip(left, heights, strict=True)]
+        if rules:
+            edges = [
+                None if edge and _is_in_table(edge, height, found) else edge
+                for edge, height, found in zip(edges, heights, rules, strict=True)
+            ]
         return [
             _if_sure(edge) if edge and at_top in done else edge for edge, done in zip(edges, is_done, strict=True)
         ]
@@ -241,6 +248,14 @@ def _edge(lines: Sequence[Line], height: float, at_top: bool, usual: _Usual) -> 
     return _Edge(
         tuple(row), (at_top, round(outer)), text, gap, gap > max(_APART * row[0].size, _WIDER * usual.gap), is_far
     )
+
+
+def _is_in_table(edge: _Edge, height: float, rules: Rules) -> bool:
+    """Whether bars beside and between the cells of an outermost line go on into the text: it is a row."""
+    at_top, _ = edge.place
+    beside = {round(bar) for bar in rules.bars_at(edge.lines[0].box.middle)}
+    within = {round(bar) for bar in rules.bars_at(height * (HEAD if at_top else FOOT))}
+    return len(beside & within) >= _TABLE_BARS
 
 
 def _near(places: Counter[tuple[bool, int]], place: tuple[bool, int]) -> int:

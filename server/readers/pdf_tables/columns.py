@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,9 @@ from winnow.server.readers.pdf.lines import Cell, Line, cell_of
 _FEWEST_PARTED = 3
 # In points: a bar that is nearer to the edge of a line stands beside it.
 _BAR_ROOM = 3.0
+# In points: rules that are as near are drawn at one height. So many cells of a row have rules of their own, each
+# drawn twice.
+_SAME_HEIGHT, _MOST_CELLS = 1.0, 60
 # So many bars part all columns of a table; fewer may part groups of them.
 _FEWEST_BARS = 3
 # In sizes of the font: words of a cell that are stretched to its width are no farther apart.
@@ -22,6 +26,8 @@ STRETCHED = 2.5
 # In points: edges that are as near stand below each other; so many say where a column begins, after such a space,
 # in sizes of the font.
 _BELOW, _FEWEST_BELOW, _NARROWEST = 0.75, 2, 0.15
+# A line below the names of a header has so many cells. In points: columns below a name are so far apart.
+_FEWEST_BELOW_NAME, _APART = 3, 0.5
 # In heights of a line: a cell that is set in the middle of its row stands between two lines of another.
 _BETWEEN = 0.8
 
@@ -42,6 +48,8 @@ def between_bars(line: Line, rules: Rules) -> list[Column]:
             bars.append(x)
     if len(bars) >= _FEWEST_BARS:
         bars = _with_edges(bars, line, rules)
+    elif bars:
+        bars = _with_cell_edges(bars, line, rules)
     if len(bars) < 3 or line.box.left < bars[0] - 1 or line.cells[-1].left >= bars[-1] - 1:
         return []
     return [Column(left, right) for left, right in pairwise(bars)]
@@ -58,6 +66,40 @@ def _with_edges(bars: list[float], line: Line, rules: Rules) -> list[float]:
     first = [left] if left < bars[0] - _BAR_ROOM else []
     last = [right] if right > bars[-1] + _BAR_ROOM else []
     return [*first, *bars, *last]
+
+
+def _with_cell_edges(bars: list[float], line: Line, rules: Rules) -> list[float]:
+    """The bars, and where the rules above and below a line begin and end if each cell has rules of its own.
+
+    One of them may be on another page.
+    """
+    place = bisect_left(rules.horizontal, (line.box.middle,))
+    found = [spans for spans in _rules_around(rules.horizontal, place) if _are_parted(spans, bars)]
+    if not found:
+        return bars
+    left = max(min(left for left, _ in spans) for spans in found)
+    right = min(max(right for _, right in spans) for spans in found)
+    first = [left] if left < bars[0] - _BAR_ROOM else []
+    last = [right] if right > bars[-1] + _BAR_ROOM else []
+    return [*first, *bars, *last]
+
+
+def _rules_around(
+    horizontal: Sequence[tuple[float, float, float]], place: int
+) -> Iterator[list[tuple[float, float]]]:
+    """The rules at the nearest height above a place among the rules, which are sorted, and at the one below it."""
+    for found in (horizontal[max(place - _MOST_CELLS, 0) : place][::-1], horizontal[place : place + _MOST_CELLS]):
+        if found:
+            yield [rule[1:] for rule in found if abs(rule[0] - found[0][0]) < _SAME_HEIGHT]
+
+
+def _are_parted(spans: Sequence[tuple[float, float]], bars: Sequence[float]) -> bool:
+    """Whether the rules at one height end at each of the bars, and nowhere else but at the right."""
+    ends = [right for _, right in spans]
+    inner = [end for end in ends if end < max(ends) - _BAR_ROOM]
+    return all(any(abs(end - bar) < _BAR_ROOM for end in ends) for bar in bars) and all(
+        any(abs(end - bar) < _BAR_ROOM for bar in bars) for end in inner
+    )
 
 
 def is_barred(line: Line, rules: Rules) -> bool:
@@ -91,6 +133,18 @@ def _join_spans(spans: Iterable[tuple[float, float]]) -> Iterator[tuple[float, f
         yield begin, end
 
 
+def is_title(line: Line, columns: Sequence[Column], rules: Rules) -> bool:
+    """Whether a line of one cell stands between the outer bars of a table, without others between them."""
+    if len(line.cells) != 1 or not columns:
+        return False
+    bars, left, right = rules.bars_at(line.box.middle), columns[0].left, columns[-1].right
+    is_framed = any(abs(bar - left) < _BAR_ROOM for bar in bars) and any(
+        abs(bar - right) < _BAR_ROOM for bar in bars
+    )
+    inner = any(left + _BAR_ROOM < bar < right - _BAR_ROOM for bar in bars)
+    return is_framed and not inner and left < line.box.left and line.box.right < right
+
+
 def is_within(line: Line, columns: Sequence[Column]) -> bool:
     """Whether a line of one cell stands between two bars of a table."""
     return len(line.cells) == 1 and len(met_by(line.cells[0], columns)) == 1
@@ -104,7 +158,10 @@ def in_columns(lines: Iterable[Line], columns: Sequence[Column], rules: Rules) -
     is_table = True
     for line in lines:
         places = [met_by(cell, columns) for cell in line.cells]
-        is_table = is_table and all(len(met) == 1 or (met and between_bars(line, rules)) for met in places)
+        is_table = is_table and (
+            all(len(met) == 1 or (met and between_bars(line, rules)) for met in places)
+            or is_title(line, columns, rules)
+        )
         if not is_table:
             yield line
             continue
@@ -178,15 +235,51 @@ def take_cells(cells: Sequence[Cell], columns: list[Column], size: float) -> boo
     return True
 
 
+def take_below_header(line: Line, columns: list[Column]) -> bool:
+    """Put the cells of a line into the columns below a header, of which some have a name over several of them.
+
+    False if they do not stand below its names.
+    """
+    parted = [part for column in columns for part in _part_below(column, line.cells)]
+    if len(parted) == len(columns) or len(line.cells) < _FEWEST_BELOW_NAME:
+        return False
+    if not take_cells(line.cells, parted, line.size):
+        return False
+    columns[:] = parted
+    return True
+
+
+def _part_below(column: Column, cells: Sequence[Cell]) -> Iterator[Column]:
+    """A column; several where as many cells stand below its name."""
+    below = [cell for cell in cells if column.left - 1 <= cell.left and cell.right <= column.right + 1]
+    edges = [(first.right + then.left) / 2 for first, then in pairwise(below)]
+    yield from (
+        Column(left + _APART, right - _APART) for left, right in pairwise([column.left, *edges, column.right])
+    )
+
+
+def heights_over(box: Box, rules: Rules) -> list[float]:
+    """The heights of the rules over the whole width of a box; each cell may have one of its own."""
+    drawn: dict[int, list[tuple[float, float]]] = defaultdict(list)
+    for y, left, right in rules.horizontal:
+        drawn[round(y)].append((left, right + _SAME_HEIGHT))
+    return [
+        float(y)
+        for y, spans in drawn.items()
+        if any(left <= box.left and right >= box.right for left, right in _join_spans(sorted(spans)))
+    ]
+
+
 def inner_rules(rules: Rules, box: Box) -> list[float]:
     """The heights of the rules between the lines of a table."""
     width = box.right - box.left
-    # Each cell may have a line of its own.
-    drawn: dict[int, float] = defaultdict(float)
+    # Each cell may have a line of its own; a line may be drawn twice, as the edges of a thin box.
+    drawn: dict[int, list[tuple[float, float]]] = defaultdict(list)
     for y, left, right in rules.horizontal:
-        if box.top + 1 < y < box.bottom - 1:
-            drawn[round(y)] += max(0.0, min(right, box.right) - max(left, box.left))
-    return sorted(y for y, length in drawn.items() if length > 0.15 * width)
+        if box.top + 1 < y < box.bottom - 1 and left < box.right and right > box.left:
+            drawn[round(y)].append((max(left, box.left), min(right, box.right)))
+    lengths = {y: sum(end - start for start, end in _join_spans(sorted(spans))) for y, spans in drawn.items()}
+    return sorted(y for y, length in lengths.items() if length > 0.15 * width)
 
 
 def box_of(lines: Sequence[Line]) -> Box:

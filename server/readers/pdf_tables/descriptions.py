@@ -29,6 +29,8 @@ _NEAR, _PARAGRAPH, _FARTHEST = 1.6, 2.2, 3.2
 _LONGEST_TERM = 60
 # A gap parts two paragraphs that is wider than lines are apart by this factor; lines are as near within another.
 _WIDER_GAP, _SAME_GAP = 1.25, 1.1
+# In sizes of the font: the widest space after a sentence in a line that is stretched.
+_STRETCH = 1.6
 # A line of prose is as wide as this share of its column.
 _PROSE_WIDTH = 0.6
 
@@ -148,7 +150,30 @@ def _are_descriptions(entries: Sequence[_Entry], lines: Sequence[Line]) -> bool:
         return False
     if len(set(terms)) == 1 or all(term.isdigit() or term.startswith("[") for term in terms):
         return False
-    return sum(line.is_mono for line in lines) * 2 < len(lines)
+    # The rest of an explanation may be a name in letters of one width, and short.
+    letters = sum(len(line.text) for line in lines)
+    return sum(len(line.text) for line in lines if line.is_mono) * 2 < letters
+
+
+def are_stretched(lines: Sequence[Line]) -> bool:
+    """Whether the third cells of a list are ends of stretched lines: they end where the text does.
+
+    A gap within a line of text is narrower than one between columns, and a column has its cells below each other.
+    """
+    edge = max(line.box.right for line in lines)
+    ends = [line for line in lines if len(line.cells) > 2]
+    lefts = {round(line.cells[-1].left) for line in ends}
+    return (
+        bool(ends)
+        and all(
+            len(line.cells) == 3
+            and line.box.right > edge - _EDGE
+            and line.cells[2].left - line.cells[1].right < _STRETCH * line.size
+            and any(map(str.isalpha, line.cells[2].text))
+            for line in ends
+        )
+        and (len(lefts) > 1 or len(ends) == 1)
+    )
 
 
 def _is_list(lines: Sequence[Line], start: int, end: int, left: float, indent: float) -> bool:

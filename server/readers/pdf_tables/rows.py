@@ -27,9 +27,9 @@ _FEW_SHARE = 1 / 3
 # So many numbers below numbers are a row.
 _NUMBERS = 2
 # So many lines above the first rule between rows may be a header, unless there are so many groups of rows.
-_HEADER_LINES, _FEWEST_GROUPS = 3, 3
-# In sizes of the font: the space before a word.
-_SPACE = 0.3
+_HEADER_LINES, _FEWEST_GROUPS, _LONGEST_HEADER = 3, 3, 5
+# In sizes of the font: the space before a word. In heights of a line: lines of a cell are no farther apart.
+_SPACE, _NEAR_LINE = 0.3, 1.6
 # What begins an alternative of a grammar, or an option without a short form; "::=" may stand beside its name.
 _ALTERNATIVE = re.compile(r"(?:\||::=|:=)(?:\s|\Z)|[-–—]{1,2}\w")
 _NUMBER = re.compile(r"[-+\u2212\u2013]?\d[\d.,]*%?")
@@ -49,6 +49,7 @@ def read_rows(lines: Sequence[Line], columns: Sequence[Column], rules: Rules) ->
     placed = [_by_column(line, columns) for line in lines]
     parted = _groups_of_rows(lines, placed, columns, groups)
     single = _single_rows(texts, groups)
+    header = _count_header(placed, groups)
     ends: dict[int, Cell] = {}
     for place, (line, cells) in enumerate(zip(lines, texts, strict=True)):
         is_rest = place > 0 and (
@@ -68,7 +69,7 @@ def read_rows(lines: Sequence[Line], columns: Sequence[Column], rules: Rules) ->
                 and place > 0
                 and _begins(place, lines, placed, ends, columns, has_header=len(rows) > 1)
             )
-        if is_rest and not is_row:
+        if 0 < place < header or (is_rest and not is_row):
             rows[-1] = _whole((rows[-1], cells))
         else:
             rows.append(cells)
@@ -121,6 +122,28 @@ def _single_rows(texts: Sequence[Sequence[str]], groups: Sequence[int]) -> set[i
         held[group].append([*map(bool, cells)])
     counts = {group: [*map(sum, zip(*lines, strict=True))] for group, lines in held.items()}
     return {group for group, (first, *others) in counts.items() if first < 2 and sum(n > 1 for n in others) < 2}
+
+
+def _count_header(placed: Sequence[Mapping[int, Cell]], groups: Sequence[int]) -> int:
+    """The number of lines above the first rule if they are one header, whose names end at its last line; or 0.
+
+    Each of their cells stands above another one; a name over several columns does not.
+    """
+    count = groups.count(groups[0]) if groups else 0
+    if not 1 < count <= _LONGEST_HEADER or count == len(groups) or 0 not in placed[count - 1]:
+        return 0
+    pairs = [(above[column], below.get(column)) for above, below in pairwise(placed[:count]) for column in above]
+    is_header = all(0 not in above for above in placed[: count - 1]) and all(map(_is_above, pairs))
+    return count if is_header else 0
+
+
+def _is_above(pair: tuple[Cell, Cell | None]) -> bool:
+    """Whether the middle of the narrower one of two cells stands over or below the other one."""
+    above, below = pair
+    if below is None:
+        return False
+    narrow, wide = sorted((above, below), key=lambda cell: cell.right - cell.left)
+    return wide.left < (narrow.left + narrow.right) / 2 < wide.right
 
 
 def _by_column(line: Line, columns: Sequence[Column]) -> dict[int, Cell]:
@@ -181,10 +204,25 @@ def _shows_centred(
 
 
 def _is_rest(line: Line, above: Line, cells: Sequence[str], columns: Sequence[Column]) -> bool:
-    """Whether a line is the indented rest of the first cell above it, which ends with a comma or a bracket."""
-    if not cells[0] or any(cells[1:]) or line.box.left < columns[0].left + 0.8 * line.size:
+    """Whether a line is the indented rest of the first cell above it, which ends with a comma or a bracket.
+
+    So is a line in brackets, wherever it begins: the unit of the name above it, or its values.
+    """
+    if not cells[0] or any(cells[1:]):
+        return False
+    if is_bracketed(line, above):
+        return True
+    if line.box.left < columns[0].left + 0.8 * line.size:
         return False
     return above.cells[0].text.endswith((",", "(", "=", "+", "\\"))
+
+
+def is_bracketed(line: Line, above: Line) -> bool:
+    """Whether a line of one cell in brackets stands below a full line without: it goes on with its first cell."""
+    if len(line.cells) != 1 or len(above.cells) < 2 or above.text.startswith("("):
+        return False
+    is_near = line.box.middle - above.box.middle < _NEAR_LINE * line.box.height
+    return is_near and line.text.startswith("(") and line.text.endswith(")")
 
 
 def _is_partial(cells: Sequence[str], row: Sequence[str], above: Sequence[str]) -> bool:
@@ -241,13 +279,20 @@ def _had_room(
     begins = {place: cell for place, cell in placed.items() if place in ends}
     if len(begins) < fewest:
         return 0
-    rooms = [*(then.left - CELL_GAP * line.size for then in columns[1:]), columns[-1].right]
+    rooms = [*(then.left - CELL_GAP * line.size for then in columns[1:]), _end_of(columns, ends, line.size)]
     had = {
         place: ends[place].right + _SPACE * line.size + _first_width(cell) < rooms[place]
         for place, cell in begins.items()
     }
     balance = sum(had.values()) - sum(not room and " " in ends[place].text for place, room in had.items())
     return (balance > 0) - (balance < 0)
+
+
+def _end_of(columns: Sequence[Column], ends: Mapping[int, Cell], size: float) -> float:
+    """The place where the text of the last column ends: as far from its bar as it begins behind the one before."""
+    last = ends.get(len(columns) - 1)
+    space = last.left - columns[-1].left if last else 0.0
+    return columns[-1].right - min(max(space, 0.0), size)
 
 
 def _begins(

@@ -13,17 +13,20 @@ from winnow.server.readers.pdf_tables.columns import (
     Column,
     between_bars,
     box_of,
+    heights_over,
     in_columns,
     inner_rules,
     is_barred,
     is_between,
+    is_title,
     is_within,
     met_by,
     part_at_columns,
     part_columns,
+    take_below_header,
     take_cells,
 )
-from winnow.server.readers.pdf_tables.rows import read_rows
+from winnow.server.readers.pdf_tables.rows import is_bracketed, read_rows
 
 ENDS_SENTENCE = re.compile(r"[.!?:;…。！？][\"'”’»)\]*_]*\Z")
 # "•", "1.", "(a)", "2.4": what stands before the text of an item or a heading is no cell.
@@ -33,6 +36,11 @@ MARKER = re.compile(
 LEADERS = re.compile(r"(?:\s?[.…·]){4,}")
 # Fewest rows of a table without rules, with rules, and with three columns or more.
 _ROWS, _RULED_ROWS, _WIDE_ROWS = 3, 2, 2
+# A row has no more lines before one with two cells; a table between bars has no more on a page, so that a page on
+# which each line could begin one is read in time in proportion.
+_MOST_SINGLE, _MOST_BARRED = 40, 200
+# So many lines may be a header with names over several columns, above a rule over this share of the width.
+_HEADER_LINES, _RULE_SHARE = 5, 0.5
 # In heights of a line: rows that are farther apart are not one table.
 _FARTHEST = 3.2
 # Of the lines of a table, so many have two cells or more.
@@ -43,6 +51,7 @@ _LARGER = 1.15
 # So many lines of contents, whose titles are this far from their pages, in sizes of the font.
 _CONTENTS, _TITLE_GAP = 4, 4.0
 _PAGE = re.compile(r"\d{1,4}|[ivxlc]{1,7}")
+_FORMULA_NUMBER = re.compile(r"\(\d{1,3}(?:\.\d{1,3})*[a-z]?\)")
 _KIND = re.compile(r"\[[^\]]{3,30}\]")
 # In points: the frame of a table is no farther from its lines.
 _FRAME_ROOM = 8.0
@@ -53,9 +62,14 @@ def has_leaders(text: str) -> bool:
     return (". ." in text or ".." in text or "…" in text or "· ·" in text) and bool(LEADERS.search(text))
 
 
+def keep_apart(lines: Sequence[Line]) -> Block:
+    """The lines as they stand; dots that lead to a number are one sign."""
+    return Block(BlockKind.ROWS, "\n".join(LEADERS.sub(" …", line.text) for line in lines), box_of(lines))
+
+
 @dataclass(frozen=True, slots=True)
 class FoundTable:
-    """A table, and how many lines it has."""
+    """A table, or a formula with its number, and how many lines it has."""
 
     block: Block
     lines: int
@@ -63,16 +77,19 @@ class FoundTable:
 
 def find_table(lines: Sequence[Line], start: int, rules: Rules) -> FoundTable | None:
     """The table that begins with this line; None if it begins none."""
-    barred = columns = between_bars(lines[start], rules)
-    if not is_row(lines[start]) and not is_within(lines[start], columns):
+    if all(len(line.cells) < 2 for line in lines[start : start + _MOST_SINGLE]):
+        return None
+    barred = columns = _barred_columns(lines, start, rules)
+    if not is_row(lines[start]) and (not barred or len(lines[start].cells) > 1):
         return None
     if columns:
+        lines = lines[: start + _MOST_BARRED]
         columns = [*part_columns(columns, lines[start:], rules)]
         lines = [*lines[:start], *in_columns(lines[start:], columns, rules)]
     else:
         columns = [Column(cell.left, cell.right) for cell in lines[start].cells]
     lines = [*lines]
-    count = _count_lines(lines, start, columns, rules)
+    count = _count_lines(lines, start, columns, barred, rules)
     taken = lines[start : start + count]
     box = box_of(taken)
     is_framed = bool(barred) and _may_be_framed(taken) and _is_framed(box, rules)
@@ -80,10 +97,23 @@ def find_table(lines: Sequence[Line], start: int, rules: Rules) -> FoundTable | 
         return None
     if len(columns) < 2 or not (is_framed or _is_enough(taken, columns, rules)):
         return None
+    if _are_items(taken):
+        return None
+    if not is_framed and _are_formulas(taken):
+        return FoundTable(keep_apart(taken), count)
     rows = _without_empty(read_rows(taken, columns, rules))
     if not is_framed and len(rows) < (_RULED_ROWS if len(columns) > 2 or inner_rules(rules, box) else _ROWS):
         return None
     return FoundTable(Block(BlockKind.TABLE, table_markdown(rows), box, is_aside=True), count)
+
+
+def _barred_columns(lines: Sequence[Line], start: int, rules: Rules) -> list[Column]:
+    """The columns between the bars beside a line; those of the line below it where it is a title over them."""
+    columns = between_bars(lines[start], rules)
+    if columns or start + 1 == len(lines) or len(lines[start].cells) > 1:
+        return columns
+    below = between_bars(lines[start + 1], rules)
+    return below if is_title(lines[start], below, rules) else []
 
 
 def _without_empty(rows: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -100,7 +130,7 @@ def _may_be_framed(lines: Sequence[Line]) -> bool:
 
 def _is_framed(box: Box, rules: Rules) -> bool:
     """Whether rules over the whole width are drawn close above and close below the lines of a table."""
-    tops = [y for y, left, right in rules.horizontal if left <= box.left and right >= box.right]
+    tops = heights_over(box, rules)
     return any(-_FRAME_ROOM < y - box.top < 1 for y in tops) and any(
         -1 < y - box.bottom < _FRAME_ROOM for y in tops
     )
@@ -156,22 +186,26 @@ def is_row(line: Line) -> bool:
     return len(line.cells) > 2 or not MARKER.fullmatch(line.cells[0].text)
 
 
-def _count_lines(lines: list[Line], start: int, columns: list[Column], rules: Rules) -> int:
+def _count_lines(
+    lines: list[Line], start: int, columns: list[Column], barred: Sequence[Column], rules: Rules
+) -> int:
     """The number of lines of the table; ``columns`` grow by the cells of each line, which are parted there."""
     last = 0
-    barred = between_bars(lines[start], rules)
     for place in range(start + 1, len(lines)):
         line, above = lines[place], lines[place - 1]
         distance = line.box.middle - above.box.middle
+        if barred and is_title(line, barred, rules) and distance < _FARTHEST * line.box.height:
+            last = place - start
+            continue
         # A table between bars begins or ends here; its header may be above its frame, and its last rows below it.
         is_outside = bool(between_bars(line, rules)) != bool(barred)
         if is_outside and (place > start + 1 if not barred else len(line.cells) == 1):
             break
         if distance > _FARTHEST * max(line.box.height, above.box.height) or distance < 0 or has_leaders(line.text):
             break
-        if not barred and line.size > _LARGER * above.size and not is_row(line) and len(line.cells) > 1:
-            break  # a heading with its number
-        if not barred and (len(line.cells) > 1 or len(columns) > 2):
+        if not barred and line.size > _LARGER * above.size and _has_number(line):
+            break  # a heading
+        if not barred and (len(line.cells) > 1 or len(columns) > 2) and not _is_outdented(line, columns):
             lines[place] = line = part_at_columns(line, columns, lines[start:place])
         if len(line.cells) == 1 and is_within(line, barred):
             last = place - start
@@ -180,10 +214,37 @@ def _count_lines(lines: list[Line], start: int, columns: list[Column], rules: Ru
             if not _fits_alone(line, above, columns, distance) and not _is_long_name(lines[place:], columns):
                 break
             continue
-        if not take_cells(line.cells, columns, line.size):
+        if not take_cells(line.cells, columns, line.size) and not (
+            _is_below_header(lines[start : place + 1], rules) and take_below_header(line, columns)
+        ):
             break
         last = place - start
     return last + 1 + _count_wrapped(lines, start + last + 1, columns)
+
+
+def _has_number(line: Line) -> bool:
+    """Whether a line has two cells, of which the first is the number of a section, or the mark of an item."""
+    first = line.cells[0].text
+    return len(line.cells) == 2 and (first.isdecimal() or bool(MARKER.fullmatch(first)))
+
+
+def _is_below_header(lines: Sequence[Line], rules: Rules) -> bool:
+    """Whether a rule parts the last of the lines from the first few."""
+    above, line = lines[0], lines[-1]
+    least = _RULE_SHARE * (line.box.right - line.box.left)
+    heights = [
+        y
+        for y, left, right in rules.horizontal
+        if above.box.middle < y < line.box.middle and min(right, line.box.right) - max(left, line.box.left) > least
+    ]
+    return (
+        bool(heights) and sum(line.box.middle < heights[0] for line in lines[: _HEADER_LINES + 1]) <= _HEADER_LINES
+    )
+
+
+def _is_outdented(line: Line, columns: Sequence[Column]) -> bool:
+    """Whether a line of one cell begins farther left than the table, as the text below it does."""
+    return len(line.cells) == 1 and line.box.left < columns[0].left - line.size / 2
 
 
 def _count_wrapped(lines: Sequence[Line], start: int, columns: Sequence[Column]) -> int:
@@ -195,7 +256,11 @@ def _count_wrapped(lines: Sequence[Line], start: int, columns: Sequence[Column])
         if (
             len(line.cells) > 1
             or not near
-            or (line.box.left < columns[1].left - 2 and not is_between(line, above))
+            or (
+                line.box.left < columns[1].left - 2
+                and not is_between(line, above)
+                and not is_bracketed(line, above)
+            )
             or line.box.left > columns[-1].right
         ):
             break
@@ -242,6 +307,28 @@ def _is_enough(lines: Sequence[Line], columns: Sequence[Column], rules: Rules) -
     # Two columns of long lines are prose that no gutter was found for.
     long = sum(min(len(cell.text) for cell in line.cells) > _LONG_CELL for line in lines if len(line.cells) == 2)
     return full >= _ROWS and long * 3 < full
+
+
+def _are_formulas(lines: Sequence[Line]) -> bool:
+    """Whether lines are a formula with its number at the right: full lines end with one, or are a part of it."""
+    last = [line.cells[-1] for line in lines if len(line.cells) > 1]
+    numbers = [cell for cell in last if _FORMULA_NUMBER.fullmatch(cell.text)]
+    if not numbers:
+        return False
+    left = min(cell.left for cell in numbers)
+    return all(cell in numbers or cell.right < left for cell in last)
+
+
+def _are_items(lines: Sequence[Line]) -> bool:
+    """Whether lines are items of a list: one sign that its font does not name stands before all of their texts."""
+    signs = {line.cells[0].text for line in lines if len(line.cells) > 1}
+    sign = next(iter(signs), "")
+    return (
+        len(signs) == 1
+        and len(sign) == 1
+        and not sign.isprintable()
+        and all(len(line.cells) < 3 for line in lines)
+    )
 
 
 def _is_wrapped(line: Line, columns: Sequence[Column]) -> bool:
