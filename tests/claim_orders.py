@@ -190,7 +190,7 @@ class SharedStore:
         }
         return {
             (first, second): compare_entries(
-                entries[first], vectors[first], entries[second], vectors[second]
+                entries[first], vectors[first], entries[second], vectors[second], model.background
             ).model_copy(update={"friction": pair_friction(entries[first], entries[second], verdicts).value})
             for first, second in itertools.permutations(entries, 2)
         }

@@ -1,12 +1,14 @@
 """Compares entries and weighs evidence: novelty, candidates, friction, evidence entropy, status. Pure functions.
 
     value              what it is
-    entropy            1 - the largest cosine between a claim of one entry and a claim of the other: novelty
-    pairs              the nearest claims, with a cosine of .6 or more: candidates for a verdict
+    entropy            1 - the largest similarity of a claim of one entry and a claim of the other: novelty
+    pairs              the nearest claims, with a similarity of .6 or more: candidates for a verdict
     friction           2·min(s, r)/(s + r), 0 where s or r is 0: 1 where documents disagree evenly
     evidence entropy   the Shannon entropy of supports, refutes and mentions, one added to each, divided by log 3
     status             "probation" until the entry was compared and has verified support, and while a claim has
                        lost all of its verified support; "contested" from a friction of .3 on
+
+A similarity is what a cosine has above those of unrelated texts (``above_background``).
 
 s and r are the votes for and against a claim. Only verified evidence has votes (not a quote that leaves text out
 or is too weak). A document has one vote, however many of its quotes there are; if it both supports and refutes a
@@ -34,7 +36,7 @@ from winnow.server.claims.records import (
     Stance,
     entry_of,
 )
-from winnow.server.storage.base import Vector
+from winnow.server.storage.base import Vector, above_background
 
 LEAST_SIMILARITY = 0.6
 LEAST_CONTESTED = 0.3
@@ -69,12 +71,15 @@ class EntryStatus:
     why: str
 
 
-def compare_entries(entry: Entry, vectors: Vector, other: Entry, other_vectors: Vector) -> Comparison:
+def compare_entries(
+    entry: Entry, vectors: Vector, other: Entry, other_vectors: Vector, background: float = 0.0
+) -> Comparison:
     """The novelty of an entry compared with another, and their nearest claims; the friction is left out.
 
     ``vectors`` and ``other_vectors`` have a row of length 1 for each claim, in the order of the claims.
+    ``background`` is that of their model.
     """
-    similarities = (vectors @ other_vectors.T).clip(0, 1).tolist()
+    similarities = above_background(vectors @ other_vectors.T, background).clip(0, 1).tolist()
     pairs = [
         ClaimPair(claim_id=ours.id, other_id=theirs.id, similarity=similarity)
         for ours, row in zip(entry.claims, similarities, strict=True)

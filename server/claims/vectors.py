@@ -18,7 +18,7 @@ import numpy as np
 from winnow.server.claims.records import MAX_CLAIMS, Entry
 from winnow.server.claims.sqlite_store import SqliteClaimStore, StoredVector
 from winnow.server.claims.store import Notebook, View
-from winnow.server.storage.base import Embedder
+from winnow.server.storage.base import Embedder, above_background
 
 # 100,000 claims with 384 numbers each take 154 MB.
 MOST_CLAIMS, _HELD = 100_000, 4
@@ -90,7 +90,8 @@ class ClaimVectors:
         with self._lock:
             matrix = self._current(view.notebook, embedder)
             numbers = matrix.numbers[: matrix.size]
-            scores = np.where(np.isin(numbers, allowed), matrix.rows[: matrix.size] @ vector, -2.0)
+            similarities = above_background(matrix.rows[: matrix.size] @ vector, embedder.background)
+            scores = np.where(np.isin(numbers, allowed), similarities, -np.inf)
             return _best(matrix, scores, limit, min_similarity)
 
     def neighbours(self, embedder: Embedder, view: View, entry: Entry, limit: int) -> list[NearEntry]:
@@ -157,7 +158,7 @@ def _best(matrix: _Matrix, scores: Any, limit: int, min_similarity: float) -> li
     found: dict[str, NearestClaim] = {}
     for at in _descending(scores, limit * MAX_CLAIMS):
         similarity = float(scores[at])
-        if len(found) == limit or similarity < min_similarity or similarity < -1.5:
+        if len(found) == limit or similarity < min_similarity or similarity == -np.inf:
             break
         entry_id, claim_id = matrix.claims[at]
         if entry_id not in found:

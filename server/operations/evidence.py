@@ -24,6 +24,7 @@ from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.operations.verdicts import judge_answer
 from winnow.server.runtime.sessions.passage_store import StoredPassage
 from winnow.server.settings.settings import Settings
+from winnow.server.storage.base import above_background
 from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import printable, raw_offset
 from winnow.server.text.quotes.scoring import Quote, quotes
@@ -194,7 +195,7 @@ def _open_similarity(context: RequestContext, question: str, projects: Sequence[
 
     def similarity(spans: Sequence[str]) -> Sequence[float]:
         (asked,) = embedder.embed_queries([question])
-        return [float(score) for score in embedder.embed(spans) @ asked]
+        return above_background(embedder.embed(spans) @ asked, embedder.background).tolist()
 
     return _Similarity(similarity)
 

@@ -323,6 +323,14 @@ class Embedder(Protocol):
         """The same for queries, which some models read in another way; to compare with passages."""
 
 
+def above_background(cosines: Vector, background: float) -> Vector:
+    """Cosines as similarities: 0 for unrelated texts and 1 for equal ones, so that a limit serves all models.
+
+    Some models give unrelated texts 0.7; one that gives all texts the same vector tells no texts apart.
+    """
+    return (cosines - background) / (1 - background) if background < 1 else cosines * 0
+
+
 class Reranker(Protocol):
     """A second ranking stage that reads query and passage together. Safe to call from several threads."""
 

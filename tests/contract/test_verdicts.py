@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from tests.tiny_models import write_model
 from winnow.server.backends.models.installed.table import DEFAULT
 from winnow.server.backends.models.installed.weights import find_installed_carrier
+from winnow.server.backends.models.onnx_folder import OnnxFolder
 from winnow.server.backends.opening import open_backends
 from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.contracts.evidence import MAX_MISSING_TERMS
@@ -136,8 +138,8 @@ KEPT = "Encrypted backups are kept for ninety days and then destroyed. A copy li
 PARAPHRASED = "After how many weeks are old snapshots of backup data erased?"
 
 
-async def judge_with(embedder: str, folder: Path) -> tuple[str, float]:
-    """Verdict and confidence of a paraphrased question over a store of one document, made with this model."""
+async def ask_with(embedder: str, folder: Path, question: str) -> dict[str, Any]:
+    """The answer to a question over a store of one document, made with this model."""
     settings = load_settings(store=folder, project="p", embedder=embedder, graph="off", execute_code="off")
     backends = open_backends(settings, wait_for_model=True)
     try:
@@ -146,8 +148,27 @@ async def judge_with(embedder: str, folder: Path) -> tuple[str, float]:
     finally:
         backends.close()
     async with open_application(settings, wait_for_model=True) as application:
-        answer = await ask(application, PARAPHRASED)
-        return answer["verdict"], answer["confidence"]
+        return await ask(application, question)
+
+
+async def judge_with(embedder: str, folder: Path) -> tuple[str, float]:
+    """Verdict and confidence of a paraphrased question."""
+    answer = await ask_with(embedder, folder, PARAPHRASED)
+    return answer["verdict"], answer["confidence"]
+
+
+async def test_no_quote_is_like_the_question_for_a_cosine_that_the_model_gives_unrelated_texts(
+    tmp_path: Path,
+) -> None:
+    folder = write_model(tmp_path / "model")
+    model = OnnxFolder(folder)
+    assert (model.background, float(model.embed(["snow"])[0] @ model.embed_queries(["birds"])[0])) == (
+        1.0,
+        pytest.approx(1.0),
+    )
+    answer = await ask_with(f"onnx:{folder}", tmp_path / "store", "birds")
+    quotes = [(quote["confidence"], quote.get("likeness")) for quote in answer["quotes"]]
+    assert (quotes, answer["diagnostics"]["search_mode"]) == ([(0.0, None)], "hybrid")
 
 
 @pytest.mark.skipif(find_installed_carrier() is None, reason="the default model is not installed")

@@ -89,6 +89,16 @@ def test_entropy_is_one_minus_the_largest_cosine_and_near_claims_are_candidates(
     assert [pair.similarity for pair in found.pairs] == pytest.approx([0.8, 0.6])
 
 
+def test_claims_are_as_new_as_their_cosine_is_near_that_of_unrelated_texts() -> None:
+    vectors, others = np.array([[1.0, 0.0]], np.float32), np.array([[0.8, 0.6]], np.float32)
+    unlike = compare_entries(entry(A, ()), vectors, entry(B, ()), others, background=0.75)
+    alike = compare_entries(entry(A, ()), vectors, entry(B, ()), others, background=0.5)
+    assert (unlike.entropy, unlike.pairs) == (pytest.approx(0.8), ())
+    assert (alike.entropy, [pair.similarity for pair in alike.pairs]) == (pytest.approx(0.4), [pytest.approx(0.6)])
+    same = compare_entries(entry(A, ()), vectors, entry(B, ()), vectors, background=1.0)
+    assert (same.entropy, same.pairs) == (1.0, ())
+
+
 def test_opposite_vectors_are_new_and_no_candidates() -> None:
     found = compare_entries(entry(A, ()), np.array([[1.0]]), entry(B, ()), np.array([[-1.0]]))
     assert (found.entropy, found.pairs) == (1.0, ())

@@ -271,6 +271,18 @@ def test_vectors_find_the_nearest_claim_also_after_a_revision_and_in_the_view_al
     assert nearest("salt") == []
 
 
+def test_the_least_similarity_is_above_that_of_unrelated_texts(store: SqliteClaimStore) -> None:
+    vectors, model = ClaimVectors(store), _Letters()
+    model.background = 0.75
+    page = store.add(BOOKS, an_entry("memory", "page"))
+    vectors.embed(model, [page])  # type: ignore[arg-type]
+    (same,) = vectors.nearest(model, ALL, "gape", 5, 0.9)  # type: ignore[arg-type]
+    (near,) = vectors.nearest(model, ALL, "gaper", 5, 0.5)  # type: ignore[arg-type]
+    assert same.similarity == pytest.approx(1.0)
+    assert near.similarity == pytest.approx((4 / np.sqrt(20) - 0.75) / 0.25, abs=1e-5)
+    assert vectors.nearest(model, ALL, "gaps", 5, 0.1) == []  # type: ignore[arg-type]
+
+
 def test_an_export_is_imported_once_unchanged_and_its_evidence_is_checked_anew(
     store: SqliteClaimStore, tmp_path: Path
 ) -> None:

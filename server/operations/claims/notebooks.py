@@ -151,7 +151,7 @@ class OpenNotebook:
         own, *others = self.vectors.neighbours(model, seen, entry, _NEIGHBOURS)
         entries = self.store.read(seen, [each.entry_id for each in others])
         return [
-            compare_entries(entry, own.vectors, entries[each.entry_id], each.vectors)
+            compare_entries(entry, own.vectors, entries[each.entry_id], each.vectors, model.background)
             for each in others
             if each.claim_ids == _claim_ids(entries.get(each.entry_id))
         ]

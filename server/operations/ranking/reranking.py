@@ -18,6 +18,7 @@ from winnow.server.operations.ranking.candidates import leg_mode
 from winnow.server.operations.ranking.reordering import text_with_headings
 from winnow.server.retrieval.fusion import divide_by_maximum
 from winnow.server.runtime.deadlines import check_deadline
+from winnow.server.storage.base import above_background
 from winnow.server.text.words.spans import scored_spans, terms
 
 RerankMethod = Literal["cross-encoder", "sentences", "words"]
@@ -83,7 +84,7 @@ def _score_by_cross_encoder(
 
 
 def _score_by_sentences(context: RequestContext, query: str, chunks: Mapping[str, Passage]) -> Mapping[str, float]:
-    """The cosine similarity of each passage's best sentence, 0 to 1; empty without the model."""
+    """The similarity of each passage's best sentence, 0 to 1; empty without the model."""
     embedder = context.index.embedder.ready()
     if embedder is None:
         return {}
@@ -93,7 +94,8 @@ def _score_by_sentences(context: RequestContext, query: str, chunks: Mapping[str
     for chunk, passage in chunks.items():
         check_deadline()
         texts = _select_sentences(passage, asked)
-        scores[chunk] = max([0.0, *map(float, embedder.embed(texts) @ question)]) if texts else 0.0
+        similarities = above_background(embedder.embed(texts) @ question, embedder.background)
+        scores[chunk] = max([0.0, *similarities.tolist()])
     return scores
 
 
