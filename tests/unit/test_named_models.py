@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
+import socket
+import sys
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -22,7 +25,7 @@ from tokenizers import Tokenizer
 from typer.testing import CliRunner
 
 from tests.tiny_models import HIDDEN, PIECES, TABLE, write_model, write_packed_model
-from winnow.server.backends.models.embedders import LazyEmbedder, load_embedder
+from winnow.server.backends.models.embedders import LazyEmbedder, install_model, load_embedder
 from winnow.server.backends.models.installed import bert_graph, packed_weights, weights
 from winnow.server.backends.models.installed.bert_graph import Blocks, Tensors
 from winnow.server.backends.models.installed.loading import InstalledModel, convert, find_damage
@@ -178,6 +181,90 @@ def test_an_artifact_gives_the_files_where_the_hub_does_not(
     assert model.embed_queries(["gateway backup"]) == pytest.approx(rows[:1], abs=1e-6)
     assert model.embed(["gateway backup"]) == pytest.approx(rows[1:], abs=1e-6)
     assert (model.embed([]).shape, model.embed_queries([]).shape) == ((0, 6), (0, 6))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
+        b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\nab",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nab",
+        b"220 mail.example ESMTP\r\n",
+    ],
+    ids=["broken off", "no length", "short", "another protocol"],
+)
+def test_the_next_source_is_asked_where_a_hub_answers_badly(
+    tiny: tuple[ModelRecord, Path], registry: Path, monkeypatch: pytest.MonkeyPatch, answer: bytes
+) -> None:
+    record, files = tiny
+    _publish_jar(registry, files)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.getsockname()[1]}")
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    with connection:
+                        connection.recv(65536)
+                        connection.sendall(answer)
+
+        threading.Thread(target=serve, daemon=True).start()
+        with weights.download_weights(lambda _: None, record) as folder:
+            weights.check(folder, record)
+        server.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize("address", ["https://name:pass-word@hub.invalid", "https://name:pass/word@hub.invalid"])
+def test_a_password_in_the_address_of_a_source_is_refused_and_not_shown(
+    tiny: tuple[ModelRecord, Path], registry: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    record, _ = tiny
+    monkeypatch.setenv("HF_ENDPOINT", address)
+    said: list[str] = []
+    with pytest.raises(WinnowError, match="password in an address is not supported") as caught:
+        weights.download_weights(said.append, record).__enter__()
+    shown = "".join([caught.value.message, *said])
+    assert [part for part in ("name:", "pass-", "/word") if part in shown] == []
+
+
+@pytest.mark.parametrize(("place", "change"), [(6, 1), (8, 77)], ids=["encrypted", "another compression"])
+def test_an_archive_that_cannot_be_read_is_a_source_that_fails(
+    tiny: tuple[ModelRecord, Path], registry: Path, place: int, change: int
+) -> None:
+    record, files = tiny
+    _publish_jar(registry, files)
+    jar = BGE_SMALL.sources[1]
+    assert isinstance(jar, Jar)
+    path = registry / "maven" / jar.path
+    data = bytearray(path.read_bytes())
+    for mark, further in ((b"PK\x03\x04", 0), (b"PK\x01\x02", 2)):
+        for found in re.finditer(re.escape(mark), bytes(data)):
+            data[found.start() + place + further] = change
+    path.write_bytes(data)
+    with pytest.raises(WinnowError, match="could not be downloaded"):
+        weights.download_weights(lambda _: None, record).__enter__()
+
+
+def test_a_carrier_of_another_version_is_not_used(
+    tiny: tuple[ModelRecord, Path], registry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record, files = tiny
+    _publish_jar(registry, files)
+    carrier = tmp_path / "installed" / "winnow_tiny_carrier"
+    carrier.mkdir(parents=True)
+    for name in record.sha256:
+        (carrier / name).write_bytes(b"of another version")
+    wheel = Wheel("winnow-tiny-carrier==1.0", carrier.name, "", megabytes=1)
+    record = replace(record, sources=(*record.sources, wheel))
+    monkeypatch.setattr("sys.path", [str(carrier.parent), *sys.path])
+    monkeypatch.setattr(
+        "winnow.server.backends.models.installed.table.MODELS", MappingProxyType({record.key: record})
+    )
+    said: list[str] = []
+    install_model(load_settings(models=tmp_path / "models", embedder=record.key), said.append)
+    assert said[0] == f"not used, because it is not the published file: {carrier / MODEL}"
+    assert find_damage(tmp_path / "models", record, compares_digests=True) == ""
 
 
 def test_an_artifact_with_other_files_is_not_believed(tiny: tuple[ModelRecord, Path], registry: Path) -> None:

