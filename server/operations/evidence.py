@@ -195,7 +195,7 @@ def _open_similarity(context: RequestContext, question: str, projects: Sequence[
 
     def similarity(spans: Sequence[str]) -> Sequence[float]:
         (asked,) = embedder.embed_queries([question])
-        return above_background(embedder.embed(spans) @ asked, embedder.background).tolist()
+        return [*map(float, above_background(embedder.embed(spans) @ asked, embedder.background))]
 
     return _Similarity(similarity)
 

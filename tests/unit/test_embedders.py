@@ -6,7 +6,7 @@ import importlib.util
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,6 +19,7 @@ from tests.patience import LIMIT
 from tests.tiny_models import TABLE, WORDS, write_model
 from winnow.server.backends.models.embedders import LazyEmbedder, install_model, load_embedder
 from winnow.server.backends.models.embedding_scheduler import FEW, EmbeddingScheduler, PriorityGate
+from winnow.server.backends.models.model_identity import embedder_of
 from winnow.server.backends.models.named_embedder import ANSWERS, QUESTIONS, languages_of, measure_scale
 from winnow.server.backends.models.onnx_folder import OnnxFolder
 from winnow.server.backends.models.openai_api import AT_ONCE, OpenAIEndpoint
@@ -184,6 +185,22 @@ def test_a_configuration_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> Non
     os.mkfifo(write_model(tmp_path / "model") / "sentence_bert_config.json")
     with pytest.raises(WinnowError, match=r"sentence_bert_config\.json is no file"):
         OnnxFolder(tmp_path / "model")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_external_data_that_is_no_file_is_not_read(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    folder = write_model(tmp_path / "model")
+    make(folder / "model.onnx_data")
+    with pytest.raises(WinnowError, match=r"model\.onnx_data cannot be read: it is no file"):
+        OnnxFolder(folder)
+    assert embedder_of(load_settings(embedder=f"onnx:{folder}")) == f"onnx:model/{folder}"
+
+
+@pytest.mark.parametrize("value", [0.0, np.nan])
+def test_a_model_whose_vectors_have_no_direction_is_refused(tmp_path: Path, value: float) -> None:
+    folder = write_model(tmp_path / "model", np.full_like(TABLE, value))
+    with pytest.raises(WinnowError, match="its vectors are zero or not finite"):
+        OnnxFolder(folder)
 
 
 def test_a_huge_tokenizer_is_not_read(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ Nothing is loaded: a server that shares an engine has no model runtime.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
@@ -48,9 +49,11 @@ def nli_identity(folder: Path) -> str:
 
 
 def digest(files: Sequence[Path]) -> str:
-    """A digest of the bytes of these files, in this order."""
+    """A digest of the bytes of these files, in this order. Raises ``OSError`` for one that is no file."""
     whole = hashlib.sha256()
     for path in files:
+        if not path.is_file():  # a pipe or a device would never end
+            raise OSError(errno.EINVAL, "it is no file", str(path))
         with path.open("rb") as file:
             whole.update(hashlib.file_digest(file, "sha256").digest())
     return whole.hexdigest()[:_CHARS]

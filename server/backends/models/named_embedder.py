@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from winnow.server.errors import WinnowError
 from winnow.server.storage.base import ENGLISH, Vector
 
 # Questions of different kinds, each with a text that answers it; the other texts have nothing in common with it.
@@ -73,7 +74,15 @@ class NamedEmbedder(ABC):
         return self._embed_texts(texts) if texts else np.empty((0, self._dimension), dtype=np.float32)
 
     def _measure(self, questions: Vector, answers: Vector) -> None:
-        """Set the dimension and the scale of cosines by the vectors of ``QUESTIONS`` and ``ANSWERS``."""
+        """Set the dimension and the scale of cosines by the vectors of ``QUESTIONS`` and ``ANSWERS``.
+
+        Raises ``WinnowError("MODEL_UNAVAILABLE")`` for vectors without a direction: of zeros, or not finite.
+        """
+        lengths = np.linalg.norm(np.concatenate([questions, answers]), axis=-1)
+        if not np.allclose(lengths, 1.0, atol=1e-3):
+            raise WinnowError(
+                "MODEL_UNAVAILABLE", f"the model {self._name} cannot be used: its vectors are zero or not finite"
+            )
         self._dimension = answers.shape[1]
         self._background, self._related = measure_scale(questions, answers)
 

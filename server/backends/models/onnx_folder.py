@@ -59,8 +59,8 @@ class OnnxFolder(NamedEmbedder):
             raise _unusable_model_error(folder, "it needs model.onnx (or onnx/model.onnx) and tokenizer.json")
         tokenizer = _load_tokenizer(folder)
         rules = read_rules(folder, tokenizer)
+        files = _digest_files(folder, graph)
         self._encoder = OnnxEncoder(graph, tokenizer, rules)
-        files = digest([*sorted(graph.parent.glob("model.onnx*")), folder / "tokenizer.json"])
         self._fingerprint = (
             f"onnx/{self._name}/{files}/{rules.pooling}/{rules.window}{_digest_prompts(rules)}/{_RECIPE}"
         )
@@ -72,6 +72,14 @@ class OnnxFolder(NamedEmbedder):
 
     def _embed_texts(self, texts: Sequence[str]) -> Vector:
         return self._encoder.embed(texts)
+
+
+def _digest_files(folder: Path, graph: Path) -> str:
+    try:
+        return digest([*sorted(graph.parent.glob("model.onnx*")), folder / "tokenizer.json"])
+    except OSError as error:
+        name = Path(str(error.filename)).name
+        raise _unusable_model_error(folder, f"{name} cannot be read: {error.strerror}") from None
 
 
 def _digest_prompts(rules: EncodingRules) -> str:
