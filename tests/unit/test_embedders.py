@@ -181,6 +181,14 @@ def test_a_folder_whose_pooling_leaves_out_the_prompt_is_refused(tmp_path: Path)
         OnnxFolder(write_model(tmp_path / "model", **files))
 
 
+def test_a_prompt_that_fills_the_window_is_refused(tmp_path: Path) -> None:
+    files: dict[str, Any] = {"config_sentence_transformers": {"prompts": {"query": "proxy policy "}}}
+    roomy = OnnxFolder(write_model(tmp_path / "roomy", **files, sentence_bert_config={"max_seq_length": 3}))
+    assert roomy.embed_queries(["gateway"]) == pytest.approx(unit(TABLE[[1, 4, 2]].mean(axis=0))[None], abs=1e-6)
+    with pytest.raises(WinnowError, match="a prompt leaves no room in its window of 2 tokens"):
+        OnnxFolder(write_model(tmp_path / "full", **files, sentence_bert_config={"max_seq_length": 2}))
+
+
 def test_a_configuration_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(write_model(tmp_path / "model") / "sentence_bert_config.json")
     with pytest.raises(WinnowError, match=r"sentence_bert_config\.json is no file"):

@@ -95,7 +95,11 @@ def read_rules(folder: Path, tokenizer: Tokenizer) -> EncodingRules:
     pooling = _read_config(folder, POOLING)
     if (query or passage) and pooling.get("include_prompt", True) is not True:
         raise _unusable_model_error(folder, f"{POOLING} leaves the prompt out (include_prompt)")
-    return EncodingRules(_read_pooling(folder, pooling), _read_window(folder, tokenizer), query, passage)
+    window = _read_window(folder, tokenizer)
+    tokenizer.no_truncation()  # the encoder sets that of the window
+    if any(prompt and len(tokenizer.encode(prompt).ids) >= window for prompt in (query, passage)):
+        raise _unusable_model_error(folder, f"a prompt leaves no room in its window of {window} tokens")
+    return EncodingRules(_read_pooling(folder, pooling), window, query, passage)
 
 
 def _read_prompt(folder: Path, config: Mapping[str, Any], names: Sequence[str]) -> str:
