@@ -27,7 +27,7 @@ from winnow.server.operations.claims.search import answer_rows
 from winnow.server.text.printable import one_line, printable
 
 _COMPARISONS, _REVISIONS, _CONTRADICTIONS, _TOP_TOPICS = 10, 20, 20, 5
-# Two entries are similar from this largest cosine of their claims on (the candidates of a comparison).
+# Two entries are similar from this largest similarity of their claims on (the candidates of a comparison).
 SIMILAR_ENTROPY = 0.4
 # Of a related entry, and of one that changed.
 _CLAIMS_BESIDE, _CLAIMS_SHOWN = 3, 5
