@@ -326,9 +326,9 @@ class Embedder(Protocol):
 def above_background(cosines: Vector, background: float) -> Vector:
     """Cosines as similarities: 0 for unrelated texts and 1 for equal ones, so that a limit serves all models.
 
-    Some models give unrelated texts 0.7; one that gives all texts the same vector tells no texts apart.
+    Some models give unrelated texts 0.7. A model that knows no word of the texts of the measurement has no scale.
     """
-    return (cosines - background) / (1 - background) if background < 1 else cosines * 0
+    return (cosines - background) / (1 - background) if background < 1 else cosines
 
 
 class Reranker(Protocol):

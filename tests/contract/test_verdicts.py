@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.tiny_models import write_model
 from winnow.server.backends.models.installed.table import DEFAULT
 from winnow.server.backends.models.installed.weights import find_installed_carrier
-from winnow.server.backends.models.onnx_folder import OnnxFolder
 from winnow.server.backends.opening import open_backends
 from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.contracts.evidence import MAX_MISSING_TERMS
@@ -155,20 +153,6 @@ async def judge_with(embedder: str, folder: Path) -> tuple[str, float]:
     """Verdict and confidence of a paraphrased question."""
     answer = await ask_with(embedder, folder, PARAPHRASED)
     return answer["verdict"], answer["confidence"]
-
-
-async def test_no_quote_is_like_the_question_for_a_cosine_that_the_model_gives_unrelated_texts(
-    tmp_path: Path,
-) -> None:
-    folder = write_model(tmp_path / "model")
-    model = OnnxFolder(folder)
-    assert (model.background, float(model.embed(["snow"])[0] @ model.embed_queries(["birds"])[0])) == (
-        1.0,
-        pytest.approx(1.0),
-    )
-    answer = await ask_with(f"onnx:{folder}", tmp_path / "store", "birds")
-    quotes = [(quote["confidence"], quote.get("likeness")) for quote in answer["quotes"]]
-    assert (quotes, answer["diagnostics"]["search_mode"]) == ([(0.0, None)], "hybrid")
 
 
 @pytest.mark.skipif(find_installed_carrier() is None, reason="the default model is not installed")

@@ -96,7 +96,7 @@ def test_claims_are_as_new_as_their_cosine_is_near_that_of_unrelated_texts() -> 
     assert (unlike.entropy, unlike.pairs) == (pytest.approx(0.8), ())
     assert (alike.entropy, [pair.similarity for pair in alike.pairs]) == (pytest.approx(0.4), [pytest.approx(0.6)])
     same = compare_entries(entry(A, ()), vectors, entry(B, ()), vectors, background=1.0)
-    assert (same.entropy, same.pairs) == (1.0, ())
+    assert (same.entropy, [pair.similarity for pair in same.pairs]) == (0.0, [1.0])
 
 
 def test_opposite_vectors_are_new_and_no_candidates() -> None:
