@@ -115,17 +115,56 @@ def test_what_setup_prints_names_each_file_its_copy_the_tools_and_what_to_do_nex
     assert lines[-1] == "Where one does not: winnow setup --doctor. To undo all of this: winnow setup --remove"
 
 
-def test_print_shows_the_difference_and_writes_and_starts_nothing(home: Path) -> None:
+def test_print_shows_the_entry_and_writes_and_starts_nothing(home: Path) -> None:
     before = contents(home)
     done = winnow(home, "setup", "codex", "--print")
     assert (done.returncode, contents(home), (home / ".local").exists()) == (0, before, False)
-    assert "\n+[mcp_servers.winnow]\n" in done.stdout
-    assert '\n command = "npx" # docs\n' in done.stdout
+    file = home / ".codex" / "config.toml"
+    assert f'\n{file}:\n[mcp_servers.winnow]\ncommand = "{find_console_script()}"\n' in done.stdout
     assert done.stdout.endswith("Nothing was written, and nothing was started.\n")
     winnow(home, "setup", "codex")
     done = winnow(home, "setup", "codex", "--print", "--remove")
-    assert "\n-[mcp_servers.winnow]\n" in done.stdout
-    assert "[mcp_servers.winnow]" in (home / ".codex" / "config.toml").read_text()
+    assert done.stdout == f"Codex  would be removed from {file}\n"
+    assert "[mcp_servers.winnow]" in file.read_text()
+
+
+def test_print_shows_the_entry_for_a_file_that_has_to_be_changed_by_hand(home: Path) -> None:
+    file = home / ".codex" / "config.toml"
+    file.write_text("mcp_servers = {docs = {command = 'npx'}}\n")
+    done = winnow(home, "setup", "codex", "--print")
+    assert (done.returncode, "winnow setup --print shows the entry to put in by hand" in done.stdout) == (1, True)
+    assert f"\n{file}:\n[mcp_servers.winnow]\n" in done.stdout
+
+
+def test_nothing_that_setup_says_has_a_key_of_another_server(home: Path) -> None:
+    keys = {"env": {"TOKEN": "s3cret"}}
+    servers = {"a": {"command": "npx", **keys}, "winnow": {"command": "/old/winnow", **keys}}
+    file = home / ".cursor" / "mcp.json"
+    write(file, json.dumps({"mcpServers": servers}))
+    said = [winnow(home, "setup", "cursor", *arguments) for arguments in (["--print"], ["--doctor"], [])]
+    file.write_text(file.read_text().replace('s3cret"', 's3cret" "x"'))
+    said.append(winnow(home, "setup", "cursor"))
+    assert [done.returncode for done in said] == [0, 1, 0, 1]
+    assert [done for done in said if "s3cret" in done.stdout + done.stderr] == []
+
+
+@pytest.mark.parametrize("variables", [{"HOME": "here"}, {"HOME": "."}])
+def test_a_home_without_an_absolute_path_is_refused(tmp_path: Path, variables: dict[str, str]) -> None:
+    """Its files would be those of the working folder."""
+    (tmp_path / "here" / ".cursor").mkdir(parents=True)
+    (tmp_path / ".cursor").mkdir()
+    done = winnow(tmp_path, "setup", "cursor", **variables)
+    assert (done.returncode, "set HOME to its absolute path" in done.stderr) == (2, True)
+    assert [each.name for each in tmp_path.rglob("*.json")] == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has the home of another user by mistake")
+def test_root_leaves_no_file_in_the_home_of_another_user(home: Path) -> None:
+    before = contents(home)
+    os.chown(home, 1000, 1000)
+    done = winnow(home, "setup", "--project", "notes")
+    assert (done.returncode, "belongs to another user; run setup as that user" in done.stderr) == (2, True)
+    assert (contents(home), (home / ".local").exists()) == (before, False)
 
 
 def test_a_machine_without_clients_gets_the_entry_to_paste(tmp_path: Path) -> None:
@@ -378,6 +417,37 @@ def test_the_doctor_starts_no_program_but_this_installation(tmp_path: Path) -> N
     found = doctor(tmp_path, "cursor")["command"]
     assert f"{other} is not this installation" in found.detail
     assert not (tmp_path / "started").exists()
+
+
+def test_the_doctor_starts_this_installation_by_its_own_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside another name of the same file could lie modules, which Python would load."""
+    other = tmp_path / "bin" / "winnow"
+    write(tmp_path / "bin" / "winnow.py", f"open({str(tmp_path / 'loaded')!r}, 'w').close()\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    try:
+        os.link(find_console_script(), other)
+    except OSError:
+        pytest.skip("a hard link to the command cannot be made from another file system")
+    entry = {"command": str(other), "args": ["serve", "--store", str(tmp_path / "gone")]}
+    write(tmp_path / ".cursor/mcp.json", json.dumps({"mcpServers": {"winnow": entry}}))
+    found = doctor(tmp_path, "cursor")
+    assert (f"there is no store {tmp_path}/gone" in found["handshake"].detail, (tmp_path / "loaded").exists()) == (
+        True,
+        False,
+    )
+
+
+@pytest.mark.parametrize("name", ["x" * 5_000, "x\0y"])
+def test_the_doctor_takes_a_path_that_can_be_none_as_missing(tmp_path: Path, name: str) -> None:
+    entries = [
+        {"command": f"/{name}"},
+        {"command": str(find_console_script()), "args": ["serve", "--store", name]},
+    ]
+    for entry, check in zip(entries, ("command", "store"), strict=True):
+        write(tmp_path / ".cursor/mcp.json", json.dumps({"mcpServers": {"winnow": entry}}))
+        assert "is not there" in doctor(tmp_path, "cursor")[check].detail
 
 
 @pytest.mark.parametrize(

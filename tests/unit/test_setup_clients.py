@@ -15,7 +15,7 @@ from winnow.server.commands.setup import choose_clients, find_missing
 from winnow.server.commands.setup.changes import ChangeState, Home, find_homes, places_of, plan_entry, plan_removal
 from winnow.server.commands.setup.clients import ALIASES, CLIENTS, Client
 from winnow.server.commands.setup.editing.config_text import ConfigFormat
-from winnow.server.commands.setup.launch import Launch, entry_of, is_passing, launch_in
+from winnow.server.commands.setup.launch import Launch, entry_of, is_passing, launch_in, shown_entry
 from winnow.server.commands.setup.machine import Machine, System, describe_scripts
 from winnow.server.errors import WinnowError
 
@@ -244,7 +244,14 @@ def test_an_entry_that_the_user_switched_off_stays_off() -> None:
 
 @pytest.mark.parametrize(
     "entry",
-    [{"type": "http", "url": "http://127.0.0.1:8765/mcp"}, {"command": "npx", "args": ["-y", "chaff"]}, "x", 3],
+    [
+        {"type": "http", "url": "http://127.0.0.1:8765/mcp"},
+        {"command": "npx", "args": ["-y", "chaff"]},
+        {"command": "node", "args": ["/home/winnow/chaff.js", "--log=/var/log/winnow.log"]},
+        {"command": "/opt/winnowing/bin/winnowing"},
+        "x",
+        3,
+    ],
 )
 def test_an_entry_that_is_another_server_s_is_not_taken_over(entry: Any) -> None:
     with pytest.raises(WinnowError, match="take it out first: winnow setup vscode --remove") as refused:
@@ -252,9 +259,34 @@ def test_an_entry_that_is_another_server_s_is_not_taken_over(entry: Any) -> None
     assert refused.value.reason == "UNSUPPORTED"
 
 
-def test_an_entry_that_passes_through_another_program_is_ours() -> None:
-    before = {"command": "uvx", "args": ["--from", "winnow-mcp", "winnow", "serve", "--limits", "strict"]}
+@pytest.mark.parametrize(
+    "before",
+    [
+        {"command": "uvx", "args": ["--from", "winnow-mcp==0.1", "winnow", "serve", "--limits", "strict"]},
+        {"command": "docker", "args": ["run", "-i", "example.org/winnow:1", "serve", "--limits", "strict"]},
+        {"command": "C:\\tools\\winnow.exe", "args": ["serve", "--limits", "strict"]},
+    ],
+)
+def test_an_entry_that_passes_through_another_program_is_ours(before: dict[str, Any]) -> None:
     assert entry_of(BY_NAME["cursor"], LAUNCH, before)["args"] == [*LAUNCH.args, "--limits", "strict"]
+
+
+def test_the_address_of_another_server_is_told_without_its_keys() -> None:
+    entry = {"url": "https://me:pa55@example.org/mcp/k3y?token=t0ken"}
+    with pytest.raises(WinnowError, match=r"is a server at https://example\.org; take it out first"):
+        entry_of(BY_NAME["vscode"], LAUNCH, entry)
+
+
+def test_an_entry_is_displayed_without_what_the_user_added() -> None:
+    added = {"env": {"WINNOW_EMBEDDER_KEY": "k3y"}, "headers": {"Authorization": "t0ken"}}
+    launch = Launch(LAUNCH.command, LAUNCH.args, {"WINNOW_MODELS": "/models"})
+    entry = entry_of(BY_NAME["vscode"], launch, {"command": "winnow", **added})
+    assert shown_entry(BY_NAME["vscode"], launch, entry) == {
+        "command": LAUNCH.command,
+        "args": list(LAUNCH.args),
+        "type": "stdio",
+        "env": {"WINNOW_EMBEDDER_KEY": "***", "WINNOW_MODELS": "/models"},
+    }
 
 
 @pytest.mark.parametrize("entry", [None, "x", {}, {"command": 3}, {"command": "x", "args": "y"}])

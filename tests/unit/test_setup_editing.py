@@ -196,7 +196,7 @@ def test_an_edit_that_would_change_more_than_the_entry_is_refused(monkeypatch: p
         ('{"a": 1,}', JSON, (1, 9), "a comma before '}', which this client does not read"),
         ("{'a': 1}", JSONC, (1, 2), "no JSON"),
         ('{"a": 01}', JSONC, (1, 7), "no JSON"),
-        ('{"a": "\\x"}', JSONC, (1, 7), "Invalid \\escape"),
+        ('{"a": "\\x"}', JSONC, (1, 7), "an escape that JSON does not have"),
         ('{"a": 1} x', JSONC, (1, 10), "no JSON"),
         ('{"a": NaN}', JSON, (1, 7), "no JSON"),
         ('{"a": 1', JSONC, (1, 8), "'the end' where '}' is wanted"),
@@ -232,12 +232,44 @@ def test_a_text_that_does_not_parse_is_refused_with_line_and_column(
         ("a: &x {b: 1}\nextensions: {c: *x}\n", YAML),
         ("a: &x {b: 1}\nextensions: {c: {<<: *x}}\n", YAML),
         (f"a: {'[' * 300}{']' * 300}\n", YAML),
+        (f'{{"a": {"[" * 800}{"]" * 800}}}', JSON),
+        (f"{'.'.join('a' * 3000)} = 1\n", TOML),
+        (f"a: {'x' * 70_000}\n", YAML),
+        ("extensions: {a: 1}\n...\n---\n", YAML),
     ],
 )
 def test_a_form_that_is_not_edited_safely_is_refused(text: str, form: ConfigFormat) -> None:
     with pytest.raises(WinnowError) as refused:
         with_entry(text, form, PATHS[form], ENTRY)
     assert refused.value.reason in {"UNSUPPORTED", "INVALID_REQUEST"}
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ('{"env": {"KEY": "sk-secret" "x"}}', JSON),
+        ('{"env": {"KEY" "sk-secret"}}', JSONC),
+        ('{"env": {"KEY": "sk-secret\\x"}}', JSONC),
+        ('{"env": "KEY"} "sk-secret"', JSON),
+        ("env: {KEY: *sk-secret}\n", YAML),
+        ("env: {KEY: !sk-secret x}\n", YAML),
+        ("[env]\nKEY = 'sk-secret' 'x'\n", TOML),
+    ],
+)
+def test_an_error_does_not_show_a_value_of_the_file(text: str, form: ConfigFormat) -> None:
+    with pytest.raises(WinnowError) as refused:
+        with_entry(text, form, PATHS[form], ENTRY)
+    assert (refused.value.reason, "secret" in str(refused.value.envelope())) == ("INVALID_REQUEST", False)
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [("mcp_servers = {a = {command = 'x'}}\n", TOML), ("? extensions\n: a: 1\n", YAML)],
+)
+def test_a_valid_file_that_an_edit_would_break_is_not_said_to_be_broken(text: str, form: ConfigFormat) -> None:
+    with pytest.raises(WinnowError, match="in a form that setup cannot change safely") as refused:
+        with_entry(text, form, PATHS[form], ENTRY)
+    assert (refused.value.reason, "line" in refused.value.details) == ("UNSUPPORTED", False)
 
 
 # --- any text -----------------------------------------------------------------------------------------------

@@ -267,10 +267,12 @@ def test_a_write_that_fails_leaves_the_file_and_nothing_beside_it(
     path.write_text(OTHER)
     file = read_config_file(path)
 
-    def refuse(descriptor: int) -> None:
+    def refuse(*arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files.os, "fsync", refuse)
-    with pytest.raises(WinnowError, match="No space left on device; nothing was changed"):
-        replace_config_file(file, b"{}", keeps_copy=True)
-    assert (path.read_text(), os.listdir(tmp_path)) == (OTHER, ["mcp.json"])
+    for name in ("fsync", "replace"):  # before and after there is a copy of the file
+        with monkeypatch.context() as patched:
+            patched.setattr(files.os, name, refuse)
+            with pytest.raises(WinnowError, match="No space left on device; nothing was changed"):
+                replace_config_file(file, b"{}", keeps_copy=True)
+        assert (path.read_text(), os.listdir(tmp_path)) == (OTHER, ["mcp.json"])

@@ -15,13 +15,13 @@ from winnow.server.commands.setup.clients import ALIASES, CLIENTS, Client
 from winnow.server.commands.setup.launch import Launch, launch_of
 from winnow.server.commands.setup.machine import Machine, describe_scripts, this_machine
 from winnow.server.commands.setup.report import (
-    FileOutcome,
     SetupReport,
     describe_entry,
     describe_failure,
     describe_handshake,
     describe_next_steps,
     describe_outcomes,
+    describe_planned_entries,
 )
 from winnow.server.commands.terminal.output import (
     FAILED,
@@ -107,7 +107,7 @@ def setup(
         if as_json:
             print_json({**report.to_json(), "missing": [client.name for client in missing]})
         else:
-            _print_report(report, machine, only_print=only_print)
+            _print_report(report, launch, machine, only_print=only_print)
             _report_missing(launch, homes, missing, machine)
             if is_first and report.ok:
                 _answer_a_question(launch)
@@ -190,15 +190,11 @@ def _remove(homes: Sequence[Home], missing: Sequence[Client], *, only_print: boo
     if as_json:
         print_json(report.to_json())
     else:
-        print_lines(*describe_outcomes(outcomes, planned=only_print), *_differences(outcomes, shown=only_print))
+        print_lines(*describe_outcomes(outcomes, planned=only_print))
         print_lines(*(f"{client.title}: not on this machine" for client in missing))
         if not homes and not missing:
             print_lines("No client was found on this machine, so there is nothing to remove.")
     return FAILED if any(each.error for each in outcomes) else 0
-
-
-def _differences(outcomes: Sequence[FileOutcome], *, shown: bool) -> list[str]:
-    return [line for each in outcomes if shown and each.change for line in ("", *each.change.show_difference())]
 
 
 def _report_missing(launch: Launch, homes: Sequence[Home], missing: Sequence[Client], machine: Machine) -> None:
@@ -218,16 +214,16 @@ def _report_missing(launch: Launch, homes: Sequence[Home], missing: Sequence[Cli
         print_lines(*describe_entry(launch, CLIENTS[0]))
 
 
-def _print_report(report: SetupReport, machine: Machine, *, only_print: bool) -> None:
+def _print_report(report: SetupReport, launch: Launch, machine: Machine, *, only_print: bool) -> None:
     if not report.outcomes:
         return
     if report.failure:
         print_lines(*describe_outcomes([each for each in report.outcomes if each.error], planned=True))
         print_to_stderr(*describe_failure(report.failure), *(f"note: {note}" for note in report.notes))
         return
-    print_lines(
-        *describe_outcomes(report.outcomes, planned=only_print), *_differences(report.outcomes, shown=only_print)
-    )
+    print_lines(*describe_outcomes(report.outcomes, planned=only_print))
+    if only_print:
+        print_lines(*describe_planned_entries(launch, report.outcomes))
     if report.handshake:
         print_lines("", describe_handshake(report.handshake))
     if sentence := describe_scripts(machine.system):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -26,7 +25,7 @@ from winnow.server.commands.setup.files import (
     replace_config_file,
     require_writable,
 )
-from winnow.server.commands.setup.launch import NAME, Launch, entry_of, launch_in
+from winnow.server.commands.setup.launch import NAME, Launch, entry_of, launch_in, shown_entry
 from winnow.server.commands.setup.machine import Machine
 from winnow.server.commands.setup.switches import Switch, find_switches
 from winnow.server.errors import WinnowError
@@ -59,7 +58,7 @@ class Home:
 class FileChange:
     """A file, its bytes after the change (None: it is removed), and what its entry says then.
 
-    ``launch`` is what it starts, ``switches`` what keeps the client from that.
+    ``launch`` is what it starts, ``switches`` what keeps the client from that, ``shown`` the entry for display.
     ``is_reversal``: the change undoes what setup did, and setup would do it again. ``restores`` is the copy with
     the bytes of before, where there is one.
     """
@@ -70,14 +69,9 @@ class FileChange:
     after: bytes | None
     launch: Launch | None = None
     switches: tuple[Switch, ...] = ()
+    shown: Mapping[str, Any] | None = None
     restores: Path | None = None
     is_reversal: bool = False
-
-    def show_difference(self) -> list[str]:
-        """The lines of the difference, as ``diff -u`` has them."""
-        before, after = (_lines(data) for data in (self.file.data, self.after))
-        names = (str(self.file.path), str(self.file.path))
-        return [line.rstrip("\r\n") for line in difflib.unified_diff(before, after, *names, n=2)]
 
     def write(self) -> Path | None:
         """Write the file; returns the copy of what it was. Raises ``WinnowError``.
@@ -90,10 +84,6 @@ class FileChange:
         if self.restores is not None:
             remove_backup(self.restores)
         return kept
-
-
-def _lines(data: bytes | None) -> list[str]:
-    return (data or b"").decode("utf-8").splitlines(keepends=True)
 
 
 def find_homes(machine: Machine, clients: Sequence[Client] = CLIENTS) -> list[Home]:
@@ -112,14 +102,8 @@ def _paths_of(client: Client, machine: Machine) -> Iterator[Path]:
     for place in client.places[machine.system]:
         for path in machine.paths(place.file):
             signs = [sign for template in place.signs for sign in machine.paths(template)] or [path.parent]
-            if any(_exists(sign) for sign in signs):
+            if any(map(os.path.exists, signs)):
                 yield path
-
-
-def _exists(path: Path) -> bool:
-    with suppress(OSError):
-        return path.exists()
-    return False
 
 
 def places_of(client: Client, machine: Machine) -> list[str]:
@@ -146,7 +130,8 @@ def plan_entry(home: Home, launch: Launch) -> FileChange:
         return FileChange(home, file, ChangeState.UNCHANGED, file.data, said, switches)
     require_writable(file)
     state = ChangeState.ADDED if before is None else ChangeState.UPDATED
-    return FileChange(home, file, state, file.encode(text), said, switches)
+    shown = shown_entry(home.client, launch, entry)
+    return FileChange(home, file, state, file.encode(text), said, switches, shown)
 
 
 def plan_removal(home: Home) -> FileChange:

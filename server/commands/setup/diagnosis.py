@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,11 +90,12 @@ def _examine_launch(client: Client, launch: Launch, shaken: dict[Any, Finding]) 
         told = f"{launch.command} is no absolute path; a client finds it only in its own PATH"
         yield _finding(client, "command", told, _again(client))
         return
-    if not command.exists():
+    if not os.path.exists(command):  # false also where the path is none, or may not be entered
         yield _finding(client, "command", f"{command} is not there any more", _again(client))
         return
-    if not os.path.samefile(command, find_console_script()):
-        told = f"{command} is not this installation ({find_console_script()}), so it is not started here"
+    own = find_console_script()
+    if not _is_same_file(command, own):
+        told = f"{command} is not this installation ({own}), so it is not started here"
         yield _finding(client, "command", told, _again(client), essential=False)
         return
     if not launch.serves:
@@ -100,6 +103,8 @@ def _examine_launch(client: Client, launch: Launch, shaken: dict[Any, Finding]) 
         yield _finding(client, "command", told, _again(client))
         return
     yield _finding(client, "command", str(command))
+    # By its own path: another name of it could lead elsewhere by now, and Python loads modules from beside that.
+    launch = replace(launch, command=str(own))
     if launch.untried:
         told = (
             f"{', '.join(launch.untried)} of the entry are not set in this trial, since they are none of winnow's"
@@ -111,13 +116,19 @@ def _examine_launch(client: Client, launch: Launch, shaken: dict[Any, Finding]) 
             client, "command", told, f"uv tool install winnow-mcp, then {_again(client)}", essential=False
         )
     store = argument_of(launch.args, "--store")
-    if store and not Path(store).exists():
+    if store and not os.path.exists(store):
         told = f"{store} is not there"
         yield _finding(client, "store", told, f"winnow ingest FOLDER --store {store}, or {_again(client)}")
     if _key_of(launch) not in shaken:
         shaken[_key_of(launch)] = _shake(client, launch)
     found = shaken[_key_of(launch)]
     yield Finding(client.title, *(getattr(found, name) for name in ("check", "ok", "detail", "advice")))
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    with suppress(OSError):
+        return os.path.samefile(one, other)
+    return False
 
 
 def _shake(client: Client, launch: Launch) -> Finding:

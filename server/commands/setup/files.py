@@ -23,6 +23,9 @@ MOST_BYTES = 16 * 1024 * 1024
 BACKUP = ".winnow-backup-"
 _BOM = "\ufeff"
 _OWNER_WRITES = stat.S_IWUSR
+_READING = os.O_RDONLY
+for _name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):  # not every system has all of them
+    _READING |= getattr(os, _name, 0)
 _NEW_MODE, _NEW_FOLDER_MODE = 0o600, 0o700
 
 
@@ -50,18 +53,28 @@ def read_config_file(path: Path) -> ConfigFile:
         target = _follow(path)
         if not target.exists():
             return ConfigFile(path, target)
-        status = target.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise _refusal(path, "is a folder, or no file at all; move it away")
-        if status.st_size > MOST_BYTES:
-            raise _refusal(path, f"has more than {describe_bytes(MOST_BYTES)}; no client needs that much")
-        data = target.read_bytes()
+        data = _read(path, target)
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise _refusal(path, f"is not UTF-8 (line {line}); save it as UTF-8") from None
     return ConfigFile(path, target, data)
+
+
+def _read(path: Path, target: Path) -> bytes:
+    """The bytes of a regular file. What is checked is what is read, whatever takes its name meanwhile."""
+    descriptor = os.open(target, _READING)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise _refusal(path, "is a folder, or no file at all; move it away")
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(MOST_BYTES + 1)
+    finally:
+        os.close(descriptor)
+    if len(data) > MOST_BYTES:
+        raise _refusal(path, f"has more than {describe_bytes(MOST_BYTES)}; no client needs that much")
+    return data
 
 
 def _follow(path: Path) -> Path:
@@ -113,26 +126,30 @@ def replace_config_file(file: ConfigFile, data: bytes | None, *, keeps_copy: boo
     with _map_errors(file.path):
         if file.data is None:
             file.target.parent.mkdir(parents=True, exist_ok=True, mode=_NEW_FOLDER_MODE)
-        kept = _keep(file) if keeps_copy and file.data is not None else None
-        temporary = None if data is None else _write_beside(file, f".winnow-{secrets.token_hex(8)}", data)
+        kept = temporary = None
         try:
-            if read_config_file(file.path) != file:
-                if kept is not None:
-                    kept.unlink()
-                raise WinnowError(
-                    "SOURCE_UNAVAILABLE",
-                    f"{file.path} was changed by another program meanwhile; run the same command again",
-                    retryable=True,
-                )
+            kept = _keep(file) if keeps_copy and file.data is not None else None
+            temporary = None if data is None else _write_beside(file, f".winnow-{secrets.token_hex(8)}", data)
+            _require_unchanged(file)
             if temporary is None:
                 file.target.unlink()
             else:
                 os.replace(temporary, file.target)
-                temporary = None
-        finally:
-            if temporary is not None:
-                temporary.unlink()
+        except BaseException:
+            for left in (kept, temporary):
+                if left is not None:
+                    left.unlink(missing_ok=True)
+            raise
     return kept
+
+
+def _require_unchanged(file: ConfigFile) -> None:
+    if read_config_file(file.path) != file:
+        raise WinnowError(
+            "SOURCE_UNAVAILABLE",
+            f"{file.path} was changed by another program meanwhile; run the same command again",
+            retryable=True,
+        )
 
 
 def _keep(file: ConfigFile) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -12,6 +13,7 @@ from typing import Any
 from winnow.server.commands.setup.clients import Client, Shape
 from winnow.server.commands.terminal.console_script import find_console_script
 from winnow.server.errors import WinnowError
+from winnow.server.settings.addresses import HIDDEN, Address
 from winnow.server.settings.settings import Settings
 
 NAME, _SERVE = "winnow", "serve"
@@ -23,6 +25,8 @@ _GIVEN_AS_OPTIONS = ("WINNOW_STORE", "WINNOW_PROJECT")
 # Variables of an entry that a trial start passes on. Others could make an interpreter load foreign code.
 _TRIED = (_OURS, "XDG_")
 _ADDRESSES = ("url", "serverUrl", "httpUrl", "uri")
+# A word of a command that starts winnow: the script, the package with a version, or an image.
+_OWN_WORD = re.compile(r"(?:.*[/\\])?winnow(?:-mcp)?(?:\.exe|[\[=<>~!@:].*)?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,20 @@ def entry_of(client: Client, launch: Launch, before: Any) -> dict[str, Any]:
     }
 
 
+def shown_entry(client: Client, launch: Launch, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of an entry that setup writes, for display: values of further variables are hidden."""
+    shape = client.shape
+    written = {*shape.at_first, *shape.fixed, shape.command, shape.args}
+    env = {
+        name: value if launch.env.get(name) == value else HIDDEN
+        for name, value in entry.get(shape.env, {}).items()
+    }
+    return {
+        **{key: value for key, value in entry.items() if key in written},
+        **({shape.env: env} if env else {}),
+    }
+
+
 def _options_besides(own: Sequence[str], before: Sequence[Any]) -> list[str]:
     """The options of ``serve`` in an earlier entry that the new one does not set itself."""
     words = [str(word) for word in before]
@@ -115,10 +133,11 @@ def _require_own(client: Client, entry: Any) -> None:
         raise WinnowError("UNSUPPORTED", f"the entry {NAME} there is no object; {_take_it_out(client)}")
     if address := next((entry[key] for key in _ADDRESSES if entry.get(key)), None):
         raise WinnowError(
-            "UNSUPPORTED", f"the entry {NAME} there is a server at {address}; {_take_it_out(client)}"
+            "UNSUPPORTED",
+            f"the entry {NAME} there is a server at {Address(str(address)).server}; {_take_it_out(client)}",
         )
     words = [str(entry.get(client.shape.command, "")), *map(str, entry.get(client.shape.args) or [])]
-    if not any(NAME in word for word in words):
+    if not any(map(_OWN_WORD.fullmatch, words)):
         raise WinnowError("UNSUPPORTED", f"the entry {NAME} there starts {words[0]!r}; {_take_it_out(client)}")
 
 

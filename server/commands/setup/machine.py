@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from winnow.server.errors import WinnowError
+
 
 class System(StrEnum):
     """The operating systems whose layouts are known, by the names of ``sys.platform``."""
@@ -64,9 +66,27 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    """The machine that this process runs on. Systems that are not known have the layout of Linux."""
+    """The machine that this process runs on. Systems that are not known have the layout of Linux.
+
+    Raises ``WinnowError("INVALID_REQUEST")`` where its home folder is not known, or not for this user.
+    """
     system = System(sys.platform) if sys.platform in set(System) else System.LINUX
-    return Machine(system, Path.home(), os.environ)
+    return Machine(system, _home(), os.environ)
+
+
+def _home() -> Path:
+    try:
+        home = Path.home()
+    except RuntimeError:  # no HOME, and no account of this user
+        home = Path()
+    if not home.is_absolute():
+        raise WinnowError("INVALID_REQUEST", "the home folder is not known; set HOME to its absolute path")
+    # As with sudo: root's server would leave files in the store that their user cannot open any more.
+    if hasattr(os, "geteuid") and os.geteuid() == 0 and home.exists() and home.stat().st_uid != 0:
+        raise WinnowError(
+            "INVALID_REQUEST", f"{home} belongs to another user; run setup as that user, without sudo"
+        )
+    return home
 
 
 _NO_SCRIPTS: Mapping[System, str] = {

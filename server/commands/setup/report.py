@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -129,7 +129,18 @@ def describe_next_steps(outcomes: Sequence[FileOutcome]) -> Iterator[str]:
         yield "Where one does not: winnow setup --doctor. To undo all of this: winnow setup --remove"
 
 
-def describe_entry(launch: Launch, client: Client) -> list[str]:
-    """The lines of a file of this client that has our entry alone."""
-    entry = entry_of(client, launch, None)
+def describe_entry(launch: Launch, client: Client, entry: Mapping[str, Any] | None = None) -> list[str]:
+    """The lines of a file of this client that has our entry alone; by default a new one."""
+    entry = entry or entry_of(client, launch, None)
     return with_entry("", client.format, (*client.servers, NAME), entry).splitlines()
+
+
+def describe_planned_entries(launch: Launch, outcomes: Sequence[FileOutcome]) -> Iterator[str]:
+    """The entry of each file that would change, and of each that has to be changed by hand.
+
+    Not the difference of the file, in which a line beside the entry may hold the key of another server.
+    """
+    for each in outcomes:
+        shown = each.change.shown if each.change else None
+        if shown or each.error:
+            yield from ("", f"{each.home.path}:", *describe_entry(launch, each.home.client, shown))

@@ -6,7 +6,6 @@ Each edit is checked by reading the result again: it has the entry that it shoul
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -17,8 +16,10 @@ from winnow.server.commands.setup.editing.edits import unsupported
 from winnow.server.commands.setup.editing.json_text import parse_json, put_json, take_out_json
 from winnow.server.commands.setup.editing.toml_text import parse_toml, put_toml, take_out_toml
 from winnow.server.commands.setup.editing.yaml_text import parse_yaml_text, put_yaml, take_out_yaml
+from winnow.server.errors import WinnowError
 
 Entry = Mapping[str, Any]
+_DEEPEST = 200  # Python compares and prints some hundred levels
 
 
 class ConfigFormat(StrEnum):
@@ -76,7 +77,22 @@ def read_config_text(text: str, form: ConfigFormat) -> dict[str, Any]:
     value = _EDITORS[form].parse(text)
     if not isinstance(value, dict):
         raise unsupported("the file holds no object")
+    _refuse_deep(value)
     return value
+
+
+def _refuse_deep(value: Any) -> None:
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            child
+            for each in level
+            if isinstance(each, dict | list)
+            for child in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return
+    raise unsupported("it is nested too deeply")
 
 
 def find_entry(config: Mapping[str, Any], path: Sequence[str]) -> Any:
@@ -86,7 +102,7 @@ def find_entry(config: Mapping[str, Any], path: Sequence[str]) -> Any:
 
 def with_entry(text: str, form: ConfigFormat, path: Sequence[str], entry: Entry) -> str:
     """The text with this entry at the path. Raises ``WinnowError`` as ``read_config_text`` does."""
-    expected = deepcopy(read_config_text(text, form))
+    expected = read_config_text(text, form)
     holder = expected
     for key in path[:-1]:
         # An empty value stands for an empty list of servers: YAML writes it so.
@@ -100,7 +116,7 @@ def with_entry(text: str, form: ConfigFormat, path: Sequence[str], entry: Entry)
 
 def without_entry(text: str, form: ConfigFormat, path: Sequence[str]) -> str:
     """The text without the entry at the path, which is there. Raises as ``read_config_text`` does."""
-    expected = deepcopy(read_config_text(text, form))
+    expected = read_config_text(text, form)
     holder = _find(expected, path[:-1])
     del holder[path[-1]]
     return _checked(_EDITORS[form].take_out(text, path), form, expected)
@@ -108,8 +124,11 @@ def without_entry(text: str, form: ConfigFormat, path: Sequence[str]) -> str:
 
 def _checked(text: str, form: ConfigFormat, expected: Mapping[str, Any]) -> str:
     """The text, if it means what it should. An empty table of servers is as good as none."""
-    found = read_config_text(text, form)
-    if _without_empty(found) != _without_empty(expected):
+    try:
+        found = _without_empty(read_config_text(text, form))
+    except WinnowError:  # the edit broke it; its line and column are not those of the file
+        found = None
+    if found != _without_empty(expected):
         raise unsupported("it is written in a form that setup cannot change safely")
     return text
 

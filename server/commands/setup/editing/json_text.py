@@ -104,7 +104,7 @@ class _Reader:
     def take(self, mark: str) -> None:
         """Go past this mark."""
         if self.token != mark or self.kind != "mark":
-            raise self.error(f"{self.token or 'the end'!r} where {mark!r} is wanted")
+            raise self.error(f"{self.name_token()} where {mark!r} is wanted")
         self.advance()
 
     def read_value(self, depth: int = 0) -> JsonNode:
@@ -117,7 +117,7 @@ class _Reader:
         if kind == "mark" and token == "[":
             return self._read_array(depth)
         if kind not in ("string", "number", "word"):
-            raise self.error(f"{token or 'the end'!r} where a value is wanted")
+            raise self.error(f"{self.name_token()} where a value is wanted")
         value = _WORDS[token] if kind == "word" else self._decode(token)
         self.advance()
         return JsonNode(start, end, value)
@@ -125,8 +125,13 @@ class _Reader:
     def _decode(self, token: str) -> Any:
         try:
             return json.loads(token)
-        except ValueError as error:  # an escape that there is not, or a number of too many digits
-            raise self.error(f"{token[:40]}: {error}") from None
+        except ValueError:
+            why = "an escape that JSON does not have" if self.kind == "string" else "a number of too many digits"
+            raise self.error(why) from None
+
+    def name_token(self) -> str:
+        """The next token in a message. A string may be a secret, so its text is left out."""
+        return "a string" if self.kind == "string" else repr(self.token[:40] or "the end")
 
     def _read_array(self, depth: int) -> JsonNode:
         start, values = self.start, []
@@ -145,7 +150,7 @@ class _Reader:
         while self.token != "}" or self.kind != "mark":
             key_start, gap = self.start, self.gap
             if self.kind != "string":
-                raise self.error(f"{self.token or 'the end'!r} where a name in double quotes is wanted")
+                raise self.error(f"{self.name_token()} where a name in double quotes is wanted")
             key = self._decode(self.token)
             self.advance()
             self.take(":")
@@ -173,7 +178,7 @@ def _read(text: str, *, comments: bool) -> JsonNode:
     reader = _Reader(text, comments=comments)
     root = reader.read_value()
     if reader.kind:
-        raise reader.error(f"{reader.token!r} behind the end of the value")
+        raise reader.error(f"{reader.name_token()} behind the end of the value")
     return root
 
 

@@ -7,6 +7,7 @@ and no comment of another server comes in between. Values are written as JSON, w
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -23,10 +24,16 @@ from winnow.server.text.markup.bounded_yaml import YamlMisread, YamlRefused, com
 
 _MAPPING = "tag:yaml.org,2002:map"
 _NULL = "tag:yaml.org,2002:null"
+# YAML is read by Python code, several times for an edit: this much takes some seconds. Goose's file has some KiB.
+_MOST_CHARS = 64 * 1024
+# A password that begins with * ! or & is read as one of these.
+_NAMED = re.compile(r"(alias|anchor|tag) '[^']*'")
 
 
 def parse_yaml_text(text: str) -> Any:
     """The value of the text, {} where it has none. Raises ``WinnowError`` with line and column."""
+    if len(text) > _MOST_CHARS:
+        raise unsupported(f"YAML of more than {_MOST_CHARS:,} characters takes too long to edit")
     if _compose(text) is None:
         return {}
     with _map_errors(text):
@@ -127,7 +134,7 @@ def _map_errors(text: str) -> Iterator[None]:
     try:
         yield
     except YamlMisread as error:
-        raise syntax_error(text, error.position, error.reason) from None
+        raise syntax_error(text, error.position, _NAMED.sub(r"\1", error.reason)) from None
     except YamlRefused as error:
         raise unsupported(str(error)) from None
     except ValueError as error:
