@@ -41,15 +41,23 @@ _OPENING = (
     r"(?:^|[,.;:!?] )(?:(?:and|but|so|please|tell me|(?:can|could) you tell me|do you know|i want to know) ){0,2}"
     r"(?:(?:on|in|at|by|for|from|since|until|after|up to|to|with|within|over|of|as of|before|during) ){0,2}"
 )
+# No choice ("A or B") and no purpose ("for?"); behind "in", or a second "the", stands another subject.
 _WHICH = (
-    r"(?:what|which)(?:'s| is| are| was)?(?: the)?"
-    r"(?: (?!(?:an?|has|have|had|does|do|did|can|of|to|with|for|that)\b)[\w/+'-][\w/+.'-]{0,30}){0,%d}? "
+    r"(?!.{0,200}(?:, [^,]{0,60} or | for\W{0,9}$))(?:what|which)(?:'s| is| are| was)?(?: the)?"
+    r"(?: (?!(?:an?|the|this|has|have|had|does|do|did|can|of|to|with|for|that|in|at|between|different)\b)"
+    r"[\w/+'-][\w/+.'-]{0,30}){0,%d}? "
 )
 _ENDS = (
     r"(?= (?:of|for|in|on|that|when|between|per|to|at|allowed|by|an?|the|"
     r"is|was|were|are|did|does|do|has|have|had|will|must|should|can)\b|\W*$)"
 )
-_NO_VERSION = r"control|numbers?|scheme|string|format|skew|polic(?:y|ies)|manager"
+_NO_VERSION = (
+    r"control|numbers?|scheme|string|format|skew|polic(?:y|ies)|manager|constraints?|pinning|commands?|fields?|"
+    r"files?|info(?:rmation)?|tags?|history|ranges?|specifiers?|names?|ids?|columns?|options?|flags?|labels?|headers?"
+)
+# Ports with a plug or a quay have no number; a long or big thing may be a name ("how long strings are stored").
+_PLUGGED = r"usb|serial|parallel|hdmi|cables?|plug\w{0,6}|call|ships?"
+_MEASURED = r"(?= (?:is|are|was|were|can|could|may|might|must|should|will|would|do|does|did|has|have)\b|\W*$)"
 _NAMED_VERSIONS = r"debian|ubuntu|macos|android|windows"  # "bookworm" and "Vista" are versions, too
 # The first row with a phrase in the question decides: a release date is no version.
 _ASKING: tuple[tuple[ValueKind, Unit, str], ...] = (
@@ -57,19 +65,19 @@ _ASKING: tuple[tuple[ValueKind, Unit, str], ...] = (
     ("date", "any", rf"(?:what|which) (?:year|month|decade|century){_ENDS}"),
     ("date", "any", r"when (?:was|were|did)\b|since when\b"),
     ("version", "any", rf"{_WHICH % 3}versions?(?! (?:{_NO_VERSION})\b)\b(?!.{{0,99}}\b(?:{_NAMED_VERSIONS})\b)"),
-    ("port", "any", rf"{_WHICH % 2}ports?(?: numbers?)?{_ENDS}"),
+    ("port", "any", rf"(?!.{{0,99}}\b(?:{_PLUGGED})\b){_WHICH % 2}ports?(?: numbers?)?{_ENDS}"),
     ("number", "share", rf"(?:what|which|how many|how much) (?:{_SHARE})\b"),
     ("number", "time", rf"how (?:many|much) (?:{_TIME}|time)\b"),
-    ("number", "size", rf"how (?:many|much) (?:{_STORED})\b|how (?:large|big)\b"),
-    ("number", "count", r"how many\b"),
-    ("number", "span", r"how long\b"),
-    ("number", "rate", r"how (?:often|frequently)\b"),
+    ("number", "size", rf"how (?:many|much) (?:{_STORED})\b|how (?:large|big){_MEASURED}"),
+    ("number", "count", r"how many\b(?!-)"),
+    ("number", "span", rf"how long{_MEASURED}"),
+    ("number", "rate", r"how (?:often|frequently)\b(?!-)"),
     (
         "number",
         "any",
         rf"{_WHICH % 2}(?:{_EXTREMES})(?: [\w'-]{{1,30}}){{0,3}}? (?:{_QUANTITIES}|{_DURATIONS}){_ENDS}",
     ),
-    ("number", "any", rf"{_WHICH % 2}(?:number|amount|percentage) of\b"),
+    ("number", "any", rf"{_WHICH % 2}(?:number|amount|percentage) of\b(?! the\b)"),
 )
 _COMPILED_ASKING = tuple((kind, unit, re.compile(_OPENING + pattern)) for kind, unit, pattern in _ASKING)
 _READ_CHARS = 300
@@ -86,39 +94,50 @@ _SPELLED = (
     r"(?<!no )(?<!the )(?<!this )(?<!that )(?<!which )one(?! (?:of|or|another|can|may|must|would|has|by)\b)"
 )
 _UNIT = (
-    rf"(?P<time>{_TIME}|(?<=\d)[shd])|(?P<size>{_SIZE}|(?<=\d)[kmgt]i?)|(?P<share>%|{_SHARE})|times|"
+    rf"(?P<time>{_TIME}|(?<=\d)[shd])|(?P<size>{_SIZE})|(?P<share>%|{_SHARE})|times|"
     r"(?<=\d)(?!(?:st|nd|rd|th)\b)[a-z]{1,5}"
 )
 # Numbers in digits and in words, each with the unit behind it.
-_DIGITS = r"(?:\d{1,3}(?:[,'\u00a0\u202f]\d{3}){1,5}|0x[0-9a-f]{1,16}|\d{1,15})(?:\.\d{1,9})?(?:e[+-]?\d{1,3})?"
+_DIGITS = (
+    r"(?:\d{1,3}(?:[,.'_\u00a0\u202f]\d{3}){1,5}|0x[0-9a-f]{1,16}|\d{1,15}|[¼-¾⅐-ↈ∞])"
+    r"(?:\.\d{1,9})?(?:e[+-]?\d{1,3})?[²³¹⁰-⁹¼-¾⅐-⅞]{0,3}"
+)
 _NUMBERS = (
     rf"(?<![\w.])(?<![a-z]-)(?!(?<=\w\()\d[a-z]?\))(?P<digits>{_DIGITS})(?!\.?\d)"
     rf"(?:[ \u00a0-]?(?:{_UNIT})(?!\w))?(?![^\W_])",
     rf"\b(?:{_SPELLED}|an?)(?:[ -](?:{_UNIT})(?!\w))?(?![^\W_])",
 )
 _ENDLESS = (
-    r"unlimited|unbounded|infinit(?:e|ely|y)|none|(?:no|without)(?: an?)? (?:\w{1,20} )?(?:limit|bound|maximum)|"
-    r"not limited|any number|arbitrar(?:y number|ily)"
+    r"unlimited|unbounded|inf(?:init(?:e|ely|y))?|without(?: an?)? (?:\w{1,20} )?(?:limit|bound|maximum)|"
+    r"any (?:number|size|length)|arbitrar(?:y number|ily)|as (?:many|much|large|big|long|deep|often|little)|"
+    r"no(?! one)|not|never|none|null|nil|empty|unset|undefined|same|inherit\w{0,3}|all|whole|(?<!at )most|"
+    r"(?-i:[A-Z]{1,20}(?:_[A-Z]{1,20}){1,4})"  # the name of a constant
 )
 _LASTING = (
-    rf"{_ENDLESS}|indefinitely|forever|permanently|until|as long as|half|overnight|off|disabled|never|"
-    r"p(?:t?\d{1,9}[ymwdhs]){1,6}"
+    rf"{_ENDLESS}|indefinitely|for ?ever|permanently|eternally|until|till|half|overnight|off|disabled|"
+    r"p(?:t?\d{1,9}[ymwdhs]){1,6}|(?:\d{1,9}[ymwdhs]){2,6}|immediate(?:ly)?|instant\w{0,9}|moments?|while|during|"
+    r"through(?:out)?|dawn|around the clock|life(?:time)?|session|duration|an? (?:decade|century|quarter)|"
+    r"(?:for|takes?|took|lasts?|few|several|many) (?:second|minute|hour|day|week|month|year|decade)s|up to the"
 )
 _PARTS = (
-    rf"{_ENDLESS}|half|halves|(?:an?|one|two|three) (?:third|quarter|fifth|tenth)s?|twice|double|triple|"
-    r"a single|a couple|a pair|as many as"
+    rf"{_ENDLESS}|half|halves|(?:an?|one|two|three) (?:third|quarter|fifth|\w{{2,8}}th)s?|twice|double|"
+    r"(?:tri|quadru)pl\w{1,7}|single|a (?:couple|pair|handful|few|score|number)|several|both|only(?! one)|"
+    r"(?:per|every|each) \w{1,20}|minority|majority|remainder|evenly|"
+    r"(?<=-)[a-z]{1,3}\d{1,9}[kmgt]?|(?-i:[IVX]{2,6})"
 )
 _RATES = (
     rf"{_LASTING}|once(?= (?:an?|per|every|each|in)\b|[.,;:)]|\s{{0,3}}\Z)|(?<=only )once|twice|thrice|"
-    r"hourly|daily|nightly|weekly|monthly|quarterly|yearly|annual(?:ly)?|always|continuously|periodically|"
-    r"whenever|(?:per|every|each) \w{1,20}"
+    r"\w{0,5}(?:hourly|daily|nightly|weekly|monthly|quarterly|yearly|annual(?:ly)?)|always|continu\w{3,7}|"
+    r"periodic(?:ally)?|constantly|regular(?:ly)?|rarely|seldom|frequently|manually|real.time|fortnightly|random|"
+    r"when(?:ever)?|after|upon|(?:per|every|each) \w{1,20}|on (?:demand|request|\w{3,6}days?)|"
+    r"at (?:start\w{0,4}|boot|midnight|noon)"
 )
 # By the unit that is asked in: the units that answer, and the words that do. A number without a unit always may.
 _ANSWERING: Mapping[Unit, tuple[frozenset[str], str]] = MappingProxyType(
     {
         "any": (frozenset(("time", "size", "share")), f"{_PARTS}|{_RATES}"),
         "time": (frozenset(("time",)), _LASTING),
-        "size": (frozenset(("size",)), _PARTS),
+        "size": (frozenset(("size", "share")), _PARTS),
         "share": (frozenset(("share",)), _PARTS),
         "count": (frozenset[str](), _PARTS),
         "span": (frozenset(("time", "size")), _LASTING),
@@ -142,30 +161,42 @@ _DATE = "|".join(
         rf"(?<![\w.,/#])(?<!\w[-:]){_YEAR}(?:'?s)?(?![\w%]|[.,:/]\d|-\d{{5}}){_NOT_COUNTED}",
         rf"\b(?:in|since|by|until|of|this|last|early|late|mid) (?:{_MONTHS})\b|'\d0s\b|"
         r"\b(?-i:January|February|April|June|July|August|September|October|November|December)\b",
-        r"\b\d{1,2}(?:st|nd|rd|th) century\b|\b(?:today|yesterday|tomorrow)\b|'\d\d\b",
-        r"\b(?:weeks?|months?|years?|decades?) ago\b|\b(?:last|next|this) (?:week|month|year|summer|winter)\b",
+        r"\b\w{3,12} century\b|\b(?:today|yesterday|tomorrow|recently|noon|midnight|never expires)\b|'\d\d\b",
+        r"\b\w{1,12} ago\b|\b(?:last|next|this|in) (?:week|month|year|spring|summer|autumn|winter)\b",
+        r"\b(?-i:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|Jan|Feb|Apr|Aug|Sept?|Oct|Nov|Dec|Christmas|Easter)\b",
+        r"\b(?:\w{3,8}th|last) (?:day|month|quarter)\b|\bthe \d{1,2}(?:st|nd|rd|th)\b(?! century)",
+        r"\bfy ?'?\d\d|(?<![\d/])\d{1,2}/\d{4}(?![\d/])|\b(?:on|by|until) \d{1,2}/\d{1,2}\b",
+        rf"\b(?:in|since|until) 1[0-4]\d\d(?!\w|[.,]\d){_NOT_COUNTED}|\b\d{{1,4}} (?:bce?|ce|ad)\b|\bad \d|"
+        r"\bat \d{1,2}(?::\d\d| ?[ap]\.?m)\b|\b(?:since|from) (?:the (?:beginning|start|outset)|day one)\b",
+        rf"\b(?:{_TIME}) (?:after|before|later)\b|\bin (?:\d{{1,3}}|an?|{_SPELLED}) (?:day|week|month|year)s?\b",
         # "When was it removed?" "In version 2."
         rf"\b(?:in|since|until|before|after|from|with) v?\d{{1,4}}(?:\.\d{{1,4}}){{1,3}}(?!\w){_NOT_COUNTED}",
-        r"\bversions? v?\d{1,9}",
+        r"\b(?:version\w{0,12}|releases?|python)(?:::)? v?\d{1,9}|\(v?\d{1,4}\.\d|(?:\A|\n)#{1,6} \[?v?\d",
+        rf"\b(?:in|since) v?\d{{1,3}}(?=[.,:;)]?(?:\s|\Z)){_NOT_COUNTED}",
     )
 )
 _NAMED = r"chapter|section|table|figure|step|page|rfc|utf|sha|iso|bug|issue|cve|pep|port|part|note"
-_PRODUCTS = r"kernel|linux|python|kubernetes|java|node|windows"
+_PRODUCTS = r"kernel|linux|python|kubernetes|java|node|windows|jdk|php|c\+\+"
+_CODE_NAMES = r"bullseye|bookworm|trixie|focal|jammy|noble|vista|big sur|ventura|sonoma"
 _VERSION = "|".join(
     (
-        rf"(?<![\w.])v?\d{{1,5}}(?:\.(?:\d{{1,9}}|x\b|\*)){{1,4}}(?:[a-z+]\w{{0,12}})?(?!\w){_NOT_COUNTED}",
-        r"(?<!\w)[vr]\d{1,4}(?!\w)|\b20\d\d[a-z]\b",
-        rf"\b(?:versions?|releases?|revision|level|edition|{_PRODUCTS})[ =:\"'`]{{1,3}}v?\d{{1,9}}",
-        rf"\b(?!(?:{_NAMED}|{_MONTHS})\b)(?-i:[A-Z][A-Za-z+]{{1,20}})[ /-]v?\d{{1,4}}(?![\w.])",
-        rf"\bversions? (?:{_SPELLED})\b",
-        r"\b(?:any|all|latest|newest|oldest|same|first|second|third|fourth|fifth) (?:\w{1,20} )?versions?\b",
+        rf"(?<![\d.])v?\d{{1,5}}(?:\.(?:\d{{1,9}}|x\b|\*)){{1,4}}(?:[a-z+]\w{{0,12}})?(?!\w){_NOT_COUNTED}",
+        r"(?<!\w)[vr]\d{1,4}(?:(?:alpha|beta|rc)\d{0,3})?(?!\w)|\b20\d\d[a-z]\b|\b2\dh[12]\b|[a-z]:\d{1,4}-[a-z]",
+        rf"\b(?:\w{{0,20}}versions?|releases?|revision|level|edition|{_PRODUCTS})[ =:\"'`-]{{0,3}}v?\d{{1,9}}",
+        rf"\b(?:py\d{{1,3}}|commit [\da-f]{{5,40}}|latest|lts|nightly|(?-i:HEAD)|{_CODE_NAMES})\b|@sha\d",
+        rf"\b(?:in|since|than) v?\d{{1,3}}(?=[.,:;)]?(?:\s|\Z)){_NOT_COUNTED}",
+        rf"\b(?!(?:{_NAMED}|{_MONTHS})\b)(?-i:[A-Z][A-Za-z+]{{1,20}})[ /-]v?\d{{1,4}}(?!\w|\.\d)",
+        rf"\bversions? (?:{_SPELLED}|(?-i:[IVX]{{1,4}}|[A-D]))\b",
+        r"\b(?:any|all|no|latest|newest|oldest|same|first|second|third|fourth|fifth|recent|current|previous|next|last|"
+        r"stable|beta) (?:\w{1,20} )?versions?\b",
     )
 )
 _PORT = (
     rf"(?<![\w.,#])\d{{2,5}}(?![\w%]|[.,]\d){_NOT_COUNTED}|"
-    rf"(?:(?<=[\w.*\]]:)|(?<=port )|(?<=ports ))\d{{1,5}}(?!\w)|\bports? (?:{_SPELLED})\b|"
-    r"\b(?:any|all|no|same|random|ephemeral|arbitrary|free|unused|standard|https?|ssh|smtp|imap|dns)"
-    r" (?:\w{1,20} )?ports?\b"
+    rf"(?:(?<=[\w.*\]]:)|(?<=port )|(?<=ports ))(?:0x[\da-f]{{1,4}}|\d{{1,5}})(?!\w)|\bports? (?:{_SPELLED})\b|"
+    r"\b(?:any|all|no|same|random|ephemeral|arbitrary|free|unused|standard|dynamic|well-known|usual|privileged|"
+    r"available|https?|ssh|smtp|imap|dns) (?:\w{1,20} )?ports?\b|\bunix (?:domain )?socket|\.sock\b|"
+    r"ports?\W{1,3}(?:https?|ssh|smtp|imap|dns|[a-z/]{1,12}\d[\w/]{0,9}|(?<=port )[$<{])"
 )
 
 
@@ -182,7 +213,10 @@ _WORDS = {unit: _compile(rf"\b(?:{words})\b") for unit, (_, words) in _ANSWERING
 _NAMES_A_NUMBER = _compile(rf"\b(?:{_NAMED}|{_PRODUCTS}|versions?|release|http|tls|ipv|posix)s?[ -]?$")
 _BEFORE_A_YEAR = _compile(rf"(?:\b(?:in|since|by|until|from|of|©|copyright|{_MONTHS}),? |\()$")
 _BEFORE_A_MARK = re.compile(r"(?:\A|\n\s{0,20}\n|[.:;!?|]\s{0,20}\n)[ \t>*-]{0,20}$")
-_ABOUT_PORTS = _compile(r"(?<!sup)(?<!re)(?<!im)(?<!ex)ports?\b|listen|expose|bind|\b(?:tcp|udp)\b|://|\w:\d")
+_ABOUT_PORTS = _compile(
+    r"(?<!sup)(?<!re)(?<!im)(?<!ex)ports?\b|listen|expose|bind|\b(?:tcp|udp)\b|://|"
+    r"[\w\]]:\d|socket|firewall|(?<![\w-])-p\b|[\"'], ?\d{2,5}\)"
+)
 _BEFORE_CHARS = 40
 _TOKEN = re.compile(r"[\w.]{1,40}")
 
