@@ -143,6 +143,14 @@ def test_a_numbered_line_of_a_program_in_another_font_belongs_to_it() -> None:
     assert (kind, [row.split()[0] for row in text.split("\n")]) == (BlockKind.LINES, ["1", "2", "3", "4"])
 
 
+def test_text_whose_lines_are_numbered_in_letters_of_one_width_is_no_program() -> None:
+    """The numbers of empty lines stand alone, as in a draft."""
+    numbers = [piece for at in range(1, 9) for piece in cells([(str(at), 30)], 88 + 12 * at, mono=True)]
+    texts = [piece for at in range(3, 9) for piece in cells([(f"{TEXT} {at}", 60)], 88 + 12 * at)]
+    found = "\n".join(text for kind, text in read_pages([*numbers, *texts]) if kind is BlockKind.LINES)
+    assert TEXT not in found
+
+
 # --- rows
 
 
@@ -189,6 +197,20 @@ def test_a_title_over_all_columns_of_a_frame_is_a_row() -> None:
     rules = Rules(framed(heights, (46.0, 300.0)).horizontal, tuple(sorted(bars)))
     rows = [("Numbers", ""), ("one", "first"), ("Letters", ""), ("alpha", "second")]
     assert tables(lines, rules) == [table_markdown(rows)]
+
+
+def test_text_below_a_table_on_a_page_with_a_frame_is_no_title_of_it() -> None:
+    """The ground of a page is drawn as a box; the edges of its table are between its bars."""
+    lines = [
+        *cells([("one", 50), ("first", 150)], 100),
+        *cells([("two", 50), ("second", 150)], 114),
+        *cells([(TEXT, 46)], 140),
+        *cells([(TEXT, 46)], 152),
+    ]
+    bars = [(x, 97.0, 125.0) for x in (46.0, 146.0, 300.0)] + [(x, 0.0, 800.0) for x in (0.0, 500.0)]
+    across = (*framed((97, 111, 125), (46.0, 300.0)).horizontal, (0.0, 0.0, 500.0), (800.0, 0.0, 500.0))
+    blocks = read_pages(lines, rules=Rules(tuple(sorted(across)), tuple(sorted(bars))))
+    assert kinds(blocks) == [BlockKind.TABLE, BlockKind.PARAGRAPH]
 
 
 def test_cells_of_several_paragraphs_with_rules_of_their_own_are_a_row() -> None:
@@ -384,6 +406,22 @@ def test_a_page_of_very_many_words_is_laid_out_in_time_in_proportion() -> None:
         tuple((46.0 + at, 20.0, 700.0) for at in range(400)),
     )
     assert sum(len(text) for _, text in read_pages(many, rules=rules)) > 600_000
+
+
+def test_a_table_is_no_more_looked_for_where_very_many_lines_between_bars_begin_none() -> None:
+    """Each of them is tried with all lines below it."""
+    table = [piece for at in range(3) for piece in cells([("name", 50), (f"text {at}", 150)], 4000 + 12 * at)]
+
+    def count(lines: int) -> int:
+        single = [
+            piece
+            for at in range(lines)
+            for piece in cells([("a", 50), ("b", 150)][: 1 + (at % 20 == 0)], 20 + 12 * at)
+        ]
+        rules = Rules((), tuple((x, 0.0, 5000.0) for x in (46.0, 146.0, 300.0)))
+        return len(tables([*single, *table], rules))
+
+    assert (count(20), count(300)) == (1, 0)
 
 
 def test_numbers_of_lines_without_end_are_no_numbers() -> None:

@@ -19,7 +19,7 @@ from winnow.server.readers.pdf.reading_order import PartedPage, columns_of, part
 from winnow.server.readers.pdf.running_heads import drop_running_heads, is_at_edge
 from winnow.server.readers.pdf_characters.torn_words import HYPHEN
 from winnow.server.readers.pdf_tables.aligned_cells import join_typed
-from winnow.server.readers.pdf_tables.columns import is_barred
+from winnow.server.readers.pdf_tables.columns import between_bars, is_barred
 from winnow.server.readers.pdf_tables.descriptions import are_stretched, find_descriptions
 from winnow.server.readers.pdf_tables.margin_names import join_margin_names, text_edge
 from winnow.server.readers.pdf_tables.tables import (
@@ -49,6 +49,8 @@ _MONO_TENTHS = 8
 _PROSE_LINES, _NEAR_LINES = 4, 1.7
 # In digits: a line of a program has no longer number.
 _LONGEST_NUMBER = 7
+# So many lines between bars are tried that begin no table, each with all below it.
+_MOST_TRIES = 100
 # A label in a picture is no longer.
 _LONGEST_LABEL = 40
 # A gap above a paragraph is wider than the one between its lines by this factor.
@@ -215,6 +217,7 @@ class _Layout:
         self.lines = [*(join_typed(lines) if sizes.is_mono else join_margin_names(lines, sizes.edge, rules))]
         self.sizes = sizes
         self.rules = rules
+        self.tries_left = _MOST_TRIES
         self.found: list[Block] = []
         self.items: list[float] = []
         self.rights = self._right_edges()
@@ -244,7 +247,7 @@ class _Layout:
             self._close()
             self.found.append(keep_apart(self.lines[place : place + count]))
             return count
-        if not self._is_numbered(place) and (table := find_table(self.lines, place, self.rules)) is not None:
+        if not self._is_numbered(place) and (table := self._find_table(place)) is not None:
             self._close()
             self.found.append(table.block)
             return table.lines
@@ -276,11 +279,20 @@ class _Layout:
         A table of its lines that only has more columns since some are stretched is none.
         """
         found = find_descriptions(self.lines, place)
-        table = find_table(self.lines, place, self.rules) if found else None
+        table = self._find_table(place) if found else None
         if found is None or table is None or table.lines < found.lines:
             return found
         is_same = table.lines == found.lines and are_stretched(self.lines[place : place + found.lines])
         return found if is_same else None
+
+    def _find_table(self, place: int) -> FoundTable | None:
+        """The table that begins here; none where too many lines between bars have begun none."""
+        if self.tries_left == 0:
+            return None
+        table = find_table(self.lines, place, self.rules)
+        if table is None and between_bars(self.lines[place], self.rules):
+            self.tries_left -= 1
+        return table
 
     # --- edges and distances
 
@@ -319,24 +331,23 @@ class _Layout:
         if self.sizes.is_mono or self._is_barred(place) or (self.open and self._is_name(place)):
             return 0
         count = 0
-        while place + count < len(self.lines) and self._is_program(place + count, is_first=count == 0):
+        while place + count < len(self.lines) and self._is_program(place + count, place):
             count += 1
         return count
 
-    def _is_program(self, place: int, *, is_first: bool) -> bool:
-        """Whether a line belongs to a program, as does the number of an empty line within one."""
-        line = self.lines[place]
-        above = self.lines[place - 1]
+    def _is_program(self, place: int, start: int) -> bool:
+        """Whether a line belongs to a program that begins at another, as does the number of an empty line."""
+        line, above, is_first = self.lines[place], self.lines[place - 1], place == start
         if not is_first and line.box.bottom - above.box.bottom > _PROGRAM_GAP * max(line.size, above.size):
             return False
         is_number = not is_first and line.text.isdigit() and above.text[:1].isdigit()
         if (line.is_mono and not self._is_large_name(place)) or is_number:
             return True
+        # A line in another font has the next number; a page of prose may have numbers of its lines, too.
         if not is_first:
-            return _is_next(above, line)
-        return (
-            place + 1 < len(self.lines) and self.lines[place + 1].is_mono and _is_next(line, self.lines[place + 1])
-        )
+            return _is_next(above, line) and any(map(_has_mono_text, self.lines[start:place]))
+        below = self.lines[place + 1] if place + 1 < len(self.lines) else line
+        return _has_mono_text(below) and _is_next(line, below)
 
     def _is_barred(self, place: int) -> bool:
         """Whether bars stand between the words of a line; its number may be outside of the frame of a program."""
@@ -513,6 +524,11 @@ class _Layout:
         self.items = [other for other in self.items if other < left - _INDENT * size]
         self.items.append(left)
         return len(self.items)
+
+
+def _has_mono_text(line: Line) -> bool:
+    """Whether a line is in letters of one width, and more than its number."""
+    return line.is_mono and not line.text.isdigit()
 
 
 def _is_next(above: Line, line: Line) -> bool:

@@ -28,8 +28,9 @@ STRETCHED = 2.5
 _BELOW, _FEWEST_BELOW, _NARROWEST = 0.75, 2, 0.15
 # A line below the names of a header has so many cells. In points: columns below a name are so far apart.
 _FEWEST_BELOW_NAME, _APART = 3, 0.5
-# In heights of a line: a cell that is set in the middle of its row stands between two lines of another.
-_BETWEEN = 0.8
+# In heights of a line: a cell that is set in the middle of its row stands between two lines of another; the lines
+# of a title over all columns are no farther from the rule above or below them.
+_BETWEEN, _TITLE_ROOM = 0.8, 2.0
 
 
 @dataclass(slots=True)
@@ -88,9 +89,14 @@ def _rules_around(
     horizontal: Sequence[tuple[float, float, float]], place: int
 ) -> Iterator[list[tuple[float, float]]]:
     """The rules at the nearest height above a place among the rules, which are sorted, and at the one below it."""
-    for found in (horizontal[max(place - _MOST_CELLS, 0) : place][::-1], horizontal[place : place + _MOST_CELLS]):
-        if found:
-            yield [rule[1:] for rule in found if abs(rule[0] - found[0][0]) < _SAME_HEIGHT]
+    above, below = range(max(place - _MOST_CELLS, 0), place)[::-1], range(place, len(horizontal))[:_MOST_CELLS]
+    for places in filter(None, (above, below)):
+        height, spans = horizontal[places[0]][0], []
+        for y, left, right in map(horizontal.__getitem__, places):
+            if abs(y - height) >= _SAME_HEIGHT:
+                break
+            spans.append((left, right))
+        yield spans
 
 
 def _are_parted(spans: Sequence[tuple[float, float]], bars: Sequence[float]) -> bool:
@@ -142,7 +148,19 @@ def is_title(line: Line, columns: Sequence[Column], rules: Rules) -> bool:
         abs(bar - right) < _BAR_ROOM for bar in bars
     )
     inner = any(left + _BAR_ROOM < bar < right - _BAR_ROOM for bar in bars)
-    return is_framed and not inner and left < line.box.left and line.box.right < right
+    if not is_framed or inner or not left < line.box.left or not line.box.right < right:
+        return False
+    return _has_rule_near(line, replace(line.box, left=left + _BAR_ROOM, right=right - _BAR_ROOM), rules)
+
+
+def _has_rule_near(line: Line, box: Box, rules: Rules) -> bool:
+    """Whether a rule over the whole width of a box is drawn above or below a line, no farther than its cell ends.
+
+    The frame of a page has none there.
+    """
+    room = _TITLE_ROOM * line.box.height
+    ends = (bisect_left(rules.horizontal, (line.box.middle + side,)) for side in (-room, room))
+    return bool(heights_over(box, Rules(rules.horizontal[slice(*ends)])))
 
 
 def is_within(line: Line, columns: Sequence[Column]) -> bool:
