@@ -58,6 +58,15 @@ def test_names_in_the_margin_stand_before_their_paragraph_and_are_no_column() ->
     assert (BlockKind.TABLE in kinds(blocks), paragraph[:25]) == (False, "open shut read Line 0 is ")
 
 
+def test_a_text_has_no_names_without_number_in_its_margin() -> None:
+    names = [piece for at in range(100) for piece in cells([(f"n{at}", 50)], 112 + 12 * at)]
+    text = cells([("open", 50), (TEXT, 150)], 100)
+    first, *_ = join_margin_names(
+        [replace(text[1], cells=(text[0].cells[0], text[1].cells[0])), *names], 150, NO_RULES
+    )
+    assert first.text.split(" a line")[0].split()[-1] == "n58"
+
+
 def test_names_in_the_margin_beside_a_program_are_a_line_above_it() -> None:
     plain = [line(f"Line {at} is {TEXT}", 150, 100 + 12 * at, 450) for at in range(40)]
     program = [

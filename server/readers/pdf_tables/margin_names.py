@@ -21,8 +21,8 @@ _PROSE_LETTERS = 40
 # names beside them.
 _EDGE, _LEFT_SHARE, _NAMED_SHARE = 2.0, 0.02, 0.2
 _FEWEST_LINES = 20
-# In heights of a line: names that are as near stand beside one text.
-_NEAR = 1.6
+# In heights of a line: names that are as near stand beside one text, which has no more of them.
+_NEAR, _MOST_NAMES = 1.6, 60
 
 
 def text_edge(pages: Iterable[Sequence[Line]]) -> float:
@@ -56,8 +56,10 @@ class _Run:
     last: Line | None = None
 
     def is_near(self, line: Line) -> bool:
-        """Whether a line is the next one below the last name."""
-        return self.last is not None and line.box.middle - self.last.box.middle < _NEAR * line.box.height
+        """Whether a line is the next one below the last name, and its name may be added."""
+        if self.last is None or len(self.names) >= _MOST_NAMES:
+            return False
+        return line.box.middle - self.last.box.middle < _NEAR * line.box.height
 
     def take(self, line: Line, names: Sequence[Cell], rest: Sequence[Cell]) -> None:
         """Add the names of a line and what stands beside them."""
