@@ -351,6 +351,22 @@ def test_the_first_lines_of_text_with_wide_spaces_between_its_lines_are_no_heads
     assert [f"Line {row} of page {number}" in text for number in "abcdef" for row in (0, 24)] == [True] * 12
 
 
+def test_a_line_that_comes_back_where_the_text_of_most_pages_begins_is_no_head(read: Read) -> None:
+    pages = [
+        [
+            Text(
+                50,
+                790,
+                "Example:" if number % 4 == 0 else f"Page {'abcdefghijkl'[number]} begins with its own line.",
+            ),
+            *paragraph(50, 764 if number % 4 == 0 else 778, LINES * 10),
+        ]
+        for number in range(12)
+    ]
+    text = read(PdfFile(pages)).text
+    assert (text.count("Example:"), text.count("begins with its own line.")) == (3, 9)
+
+
 def test_a_note_below_the_text_does_not_part_the_sentence_above_it(read: Read) -> None:
     body = paragraph(50, 700, [*LINES * 12, "The last sentence of this page speaks of the order of passages and"])
     first = [*body, Text(50, 80, "1 A note in small letters stands below.", 7)]

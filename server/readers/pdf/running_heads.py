@@ -189,11 +189,13 @@ def _drop(
     stands apart from the text.
     """
     texts = Counter(_key(edge.text) for edge in edges if edge is not None and (edge.is_apart or edge.is_far))
+    begins = _places_of_text(edges)
     fewest = max(_FEWEST_PLACES, _PLACE_SHARE * len(pages))
     out: list[_Edge | None] = [None] * len(pages)
     for number, edge in enumerate(edges):
         if edge is not None and (
-            _is_running(edge, texts) or (edge.is_apart and _near(places, edge.place) >= fewest)
+            (_is_running(edge, texts) and edge.place not in begins)
+            or (edge.is_apart and _near(places, edge.place) >= fewest)
         ):
             ids = set(map(id, edge.lines))
             pages[number] = [line for line in pages[number] if id(line) not in ids]
@@ -206,6 +208,18 @@ def _head_places(edges: Sequence[_Edge | None]) -> Counter[tuple[bool, int]]:
     apart = Counter(edge.place for edge in edges if edge is not None and edge.is_apart)
     others = Counter(edge.place for edge in edges if edge is not None and not edge.is_apart)
     return Counter({place: count for place, count in apart.items() if 4 * _near(others, place) <= count})
+
+
+def _places_of_text(edges: Sequence[_Edge | None]) -> set[tuple[bool, int]]:
+    """The places at which the text of most pages begins or ends: lines that come back there are no heads.
+
+    More lines there are not apart and say what no other page says than come back.
+    """
+    found = [(edge, _key(edge.text)) for edge in edges if edge is not None]
+    texts = Counter(key for _, key in found)
+    back = Counter(edge.place for edge, key in found if texts[key] >= _FEWEST_PAGES)
+    once = Counter(edge.place for edge, key in found if texts[key] == 1 and not edge.is_apart)
+    return {place for place in back if _near(once, place) > _near(back, place)}
 
 
 def _if_beside(edge: _Edge | None, outer: _Edge | None) -> _Edge | None:
