@@ -23,10 +23,10 @@ CursorText = Annotated[str, StringConstraints(max_length=200)]
 # "fields" reads vendor:x and the like in a query as filters, "plain" reads all of it as words.
 Syntax = Literal["fields", "plain"]
 Limit = Literal["page_size", "token_cap", "byte_cap", "none"]
-# Marks for what a tool's listed schema contains of a field beyond its type and bounds (see ``wire_schema``): its
-# description, or every property of an object.
+# Marks for what a tool's listed schema contains of a field beyond its type and bounds (see ``wire_schema``):
+# DESCRIBED its description, WHOLE every property of an object. A field without a mark is listed, too.
 MARK = "x-listed"
-LISTED: dict[str, PlainJson] = {MARK: "words"}
+DESCRIBED: dict[str, PlainJson] = {MARK: "words"}
 WHOLE: dict[str, PlainJson] = {MARK: "whole"}
 # An argument that the listed schema leaves out; it is taken, and ``help`` has it.
 UNLISTED: dict[str, PlainJson] = {MARK: "not"}
@@ -115,10 +115,10 @@ class SearchFilters(Arguments):
     """Filters of a search, by facts of documents."""
 
     doc_tag: list[Label] = Field(
-        default_factory=list, max_length=50, description="any of these doc tags", json_schema_extra=LISTED
+        default_factory=list, max_length=50, description="any of these doc tags", json_schema_extra=DESCRIBED
     )
     tags: list[Label] = Field(
-        default_factory=list, max_length=50, description="all of these tags", json_schema_extra=LISTED
+        default_factory=list, max_length=50, description="all of these tags", json_schema_extra=DESCRIBED
     )
     types: list[DocumentType] = Field(
         default_factory=list, max_length=len(get_args(DocumentType)), description="any of these document types"
@@ -126,7 +126,7 @@ class SearchFilters(Arguments):
     path: PathPattern | None = Field(
         default=None,
         description='glob or prefix of the path: "tasks_*"',
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
     path_prefix: Annotated[str, StringConstraints(max_length=500)] | None = Field(
         default=None, description="a folder or file below the ingested folder, e.g. guide/net"
@@ -134,7 +134,7 @@ class SearchFilters(Arguments):
     where: Where = Field(
         default_factory=dict,
         description='front-matter fields: {"stage": "beta"}',
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
     updated_after: (
         Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}([T ].{0,30})?$", max_length=41)] | None

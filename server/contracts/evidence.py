@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from winnow.server.contracts.base import (
-    LISTED,
+    DESCRIBED,
     UNLISTED,
     Arguments,
     ChunkId,
@@ -53,7 +53,7 @@ class ExtractEvidence(_Evidence):
         min_length=1,
         max_length=MAX_PASSAGES,
         description="ids of passages or of any rows",
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from winnow.server.contracts.base import (
-    LISTED,
+    DESCRIBED,
     Arguments,
     ChunkId,
     Cited,
@@ -33,7 +33,7 @@ class ExcerptOptions(Arguments):
 class ReadExcerpt(Arguments):
     """Arguments of ``kb.read_excerpt``."""
 
-    passage_id: PassageId = Field(description="id of a passage or of any row", json_schema_extra=LISTED)
+    passage_id: PassageId = Field(description="id of a passage or of any row", json_schema_extra=DESCRIBED)
     max_tokens: int = Field(default=300, ge=8, le=MAX_EXCERPT_TOKENS, description="length of the excerpt")
     start_char: int = Field(default=0, ge=0, le=10_000_000, description="next_start_char of the last answer")
     scope: Scope | None = Field(default=None, description="narrow the server's scope")

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 
 from winnow.server.contracts.base import (
-    LISTED,
+    DESCRIBED,
     UNLISTED,
     Arguments,
     ChunkId,
@@ -85,7 +85,7 @@ class GraphExpand(_Snippets, _Typed):
     """Arguments of ``graph.expand``."""
 
     ids: list[NodeRef] = Field(
-        min_length=1, max_length=MAX_NAMED, description=_IDS_OR_NAMES, json_schema_extra=LISTED
+        min_length=1, max_length=MAX_NAMED, description=_IDS_OR_NAMES, json_schema_extra=DESCRIBED
     )
     hops: int = Field(default=1, ge=1, le=MAX_HOPS, description="how far to go")
     direction: Direction = Field(
@@ -129,7 +129,7 @@ class EntitiesForSections(_Paged):
         min_length=1,
         max_length=MAX_NAMED,
         description="ids of sections, passages or documents",
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
 
 
@@ -137,7 +137,7 @@ class SectionsForEntities(_Snippets):
     """Arguments of ``graph.sections_for_entities``."""
 
     entity_ids: list[NodeRef] = Field(
-        min_length=1, max_length=MAX_NAMED, description="ids or names", json_schema_extra=LISTED
+        min_length=1, max_length=MAX_NAMED, description="ids or names", json_schema_extra=DESCRIBED
     )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from winnow.server.contracts.base import LISTED, Arguments, Meta, Payload
+from winnow.server.contracts.base import DESCRIBED, Arguments, Meta, Payload
 
 Topic = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 
@@ -17,7 +17,7 @@ class Help(Arguments):
     topic: Topic = Field(
         default="playbook",
         description="playbook, sdk, recipes, skills, topics, a tool or an SDK function",
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
     start_char: int = Field(
         default=0, ge=0, le=1_000_000, description="where to begin; to go on, next_start_char of the last answer"

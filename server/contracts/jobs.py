@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from winnow.server.contracts.base import LISTED, WHOLE, Arguments, Label, Meta, Payload
+from winnow.server.contracts.base import DESCRIBED, WHOLE, Arguments, Label, Meta, Payload
 
 # The state of a job, as in ``server.jobs.records``.
 JobStateName = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
@@ -25,13 +25,13 @@ class ZoteroOptions(Arguments):
     """What is taken of Zotero."""
 
     library: _Named | None = Field(
-        default=None, description="name or id (library, groups/123); default: all", json_schema_extra=LISTED
+        default=None, description="name or id (library, groups/123); default: all", json_schema_extra=DESCRIBED
     )
     collections: list[_Named] = Field(
-        default_factory=list, max_length=50, description="in any of them or below", json_schema_extra=LISTED
+        default_factory=list, max_length=50, description="in any of them or below", json_schema_extra=DESCRIBED
     )
     tags: list[_Named] = Field(
-        default_factory=list, max_length=50, description="with all of them", json_schema_extra=LISTED
+        default_factory=list, max_length=50, description="with all of them", json_schema_extra=DESCRIBED
     )
 
 
@@ -42,12 +42,12 @@ class IngestOptions(Arguments):
         default_factory=list,
         max_length=10,
         description="languages of scanned pages; if given, pages without text are read by OCR",
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
     references_path: Annotated[str, StringConstraints(min_length=1, max_length=2_000)] | None = Field(
         default=None,
         description="bibliography of the documents (BibTeX, RIS, CSL-JSON), a path as in source",
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
     zotero: ZoteroOptions | None = Field(
         default=None, description="works to take where source is zotero", json_schema_extra=WHOLE
@@ -55,17 +55,17 @@ class IngestOptions(Arguments):
     force_rebuild: bool = Field(
         default=False,
         description="where the project's vectors come from another model: embed the store again with this one",
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
 
 
 class IngestFromSource(Arguments):
     """Arguments of ``ingest_from_source``."""
 
-    project: Label = Field(description="a project that exists", json_schema_extra=LISTED)
+    project: Label = Field(description="a project that exists", json_schema_extra=DESCRIBED)
     source: Annotated[str, StringConstraints(min_length=1, max_length=2_000)] = Field(
         description="file or folder: absolute, or below a folder that the operator allows; or zotero",
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
     options: IngestOptions = Field(
         default_factory=IngestOptions, description="how files are read", json_schema_extra=WHOLE
@@ -75,16 +75,20 @@ class IngestFromSource(Arguments):
 class JobStatus(Arguments):
     """Arguments of ``job_status``."""
 
-    job_id: _JobId = Field(description="job_id of ingest_from_source", json_schema_extra=LISTED)
+    job_id: _JobId = Field(description="job_id of ingest_from_source", json_schema_extra=DESCRIBED)
     wait_seconds: float = Field(
-        default=10.0, ge=0, le=MAX_WAIT_SECONDS, description="wait so long for its end", json_schema_extra=LISTED
+        default=10.0,
+        ge=0,
+        le=MAX_WAIT_SECONDS,
+        description="wait so long for its end",
+        json_schema_extra=DESCRIBED,
     )
 
 
 class JobCancel(Arguments):
     """Arguments of ``job_cancel``."""
 
-    job_id: _JobId = Field(description="job_id of ingest_from_source", json_schema_extra=LISTED)
+    job_id: _JobId = Field(description="job_id of ingest_from_source", json_schema_extra=DESCRIBED)
 
 
 class ProgressRow(Payload):

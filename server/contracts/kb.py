@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, StringConstraints
 
 from winnow.server.contracts.base import (
-    LISTED,
+    DESCRIBED,
     MAX_TOP_K,
     PREVIEW_CHARS,
     UNLISTED,
@@ -72,7 +72,7 @@ class KbSearch(Arguments):
     query: Question = Field(
         description="what to look for, in plain words; 2 to 1000 characters; fields: as in semantic_search"
     )
-    top_k: int = Field(default=5, ge=1, le=MAX_TOP_K, description="over all pages", json_schema_extra=LISTED)
+    top_k: int = Field(default=5, ge=1, le=MAX_TOP_K, description="over all pages", json_schema_extra=DESCRIBED)
     cursor: CursorText | None = Field(
         default=None, description="next_cursor of the last answer, with the same other arguments"
     )

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from winnow.server.contracts.base import (
-    LISTED,
+    DESCRIBED,
     MAX_TOP_K,
     WHOLE,
     Arguments,
@@ -43,7 +43,7 @@ class ListProjects(Arguments):
     """Arguments of ``list_projects``."""
 
     prefix: Annotated[str, StringConstraints(max_length=64)] | None = Field(
-        default=None, description="only projects whose id begins with this", json_schema_extra=LISTED
+        default=None, description="only projects whose id begins with this", json_schema_extra=DESCRIBED
     )
 
 
@@ -71,7 +71,7 @@ class PassageFilters(SearchFilters):
     section_prefix: Annotated[str, StringConstraints(max_length=500)] | None = Field(
         default=None,
         description='the beginning of a passage\'s headings, joined by " > ": "Part I > Chapter 3"',
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
 
 
@@ -83,7 +83,7 @@ class _ProjectQuery(Arguments):
         ge=1,
         le=MAX_TOP_K,
         description="how many passages; default and most: the project's top_k, 6 unless it is set",
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
     filters: PassageFilters | None = Field(
         default=None, description="narrow the search; tags must all match", json_schema_extra=WHOLE

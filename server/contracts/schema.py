@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, create_model
 
-from winnow.server.contracts.base import LISTED, MARK, UNLISTED, WHOLE, ErrorEnvelope
+from winnow.server.contracts.base import DESCRIBED, MARK, UNLISTED, WHOLE, ErrorEnvelope
 
 _NULL = {"type": "null"}
 # The highest degree to which schemas of answers are shortened (``answer_schema``).
@@ -164,8 +164,8 @@ _MAX_LISTED_LENGTH = 2_000
 def wire_schema(model: type[BaseModel], *, has_projects: bool = False) -> Mapping[str, Any]:
     """The schema of arguments as tools list it: names, types, bounds and defaults, and few descriptions.
 
-    Every model reads the list of tools in every session, so it has only the descriptions of fields marked LISTED.
-    `parse` accepts what this schema allows; ``help`` has all of `flat_schema`.
+    Every model reads the list of tools in every session, so it has only the descriptions of fields marked
+    DESCRIBED. `parse` accepts what this schema allows; ``help`` has all of `flat_schema`.
 
     ``has_projects``: whether callers choose among several projects. If not, a scope that is not marked WHOLE is
     not listed. An argument that is marked UNLISTED never is.
@@ -203,7 +203,7 @@ def _is_omitted(key: str, node: Mapping[str, Any], *, is_required: bool) -> bool
     value = node[key]
     match key:
         case "description":
-            return bool(node.get(MARK) != LISTED[MARK])
+            return bool(node.get(MARK) != DESCRIBED[MARK])
         case "default":
             return value is False or value in ([], {})
         case "minLength" | "minItems":  # an optional value may be empty: `parse` treats it as absent
@@ -264,10 +264,10 @@ def _mark_all(node: Mapping[str, Any]) -> dict[str, Any]:
     marked = dict(node)
     if isinstance(node.get("properties"), Mapping):
         marked["properties"] = {
-            key: {**_mark_all(_whole(part)), **LISTED} for key, part in node["properties"].items()
+            key: {**_mark_all(_whole(part)), **DESCRIBED} for key, part in node["properties"].items()
         }
     if isinstance(node.get("items"), Mapping):
-        marked["items"] = {**_mark_all(node["items"]), **LISTED}
+        marked["items"] = {**_mark_all(node["items"]), **DESCRIBED}
     return marked
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from winnow.server.contracts.base import LISTED, Arguments, JsonValue, Meta, Payload
+from winnow.server.contracts.base import DESCRIBED, Arguments, JsonValue, Meta, Payload
 
 
 class ExecuteCode(Arguments):
@@ -20,7 +20,7 @@ class ExecuteCode(Arguments):
         description="what the script is for, for the audit log, which hashes it unless queries are logged",
     )
     timeout: int | None = Field(
-        default=None, ge=1, le=60, description="seconds; default 30", json_schema_extra=LISTED
+        default=None, ge=1, le=60, description="seconds; default 30", json_schema_extra=DESCRIBED
     )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, model_validator
 
 from winnow.server.contracts.base import (
-    LISTED,
+    DESCRIBED,
     MAX_TOP_K,
     PREVIEW_CHARS,
     UNLISTED,
@@ -54,7 +54,7 @@ class SemanticSearch(Arguments):
         default_factory=list,
         max_length=MAX_TOP_K,
         description="fetch these ids, in this order; query is then optional",
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
     filters: SearchFilters | None = Field(default=None, description="narrow the search")
     scope: Scope | None = Field(default=None, description="narrow the server's scope")

@@ -263,8 +263,8 @@ class Answer:
     """A payload, its numbers of rows and tokens, and warnings for the caller.
 
     ``noted`` are increments of the process's metrics, by name. ``links`` are passages of the payload that a client
-    may be offered as resources. ``counted`` is the number of tokens of the whole payload; None if not counted.
-    ``row_field`` names the field of the payload whose tokens ``tokens`` are, "" where they are of something else.
+    may be offered as resources. ``row_field`` names the field of the payload that has the rows: ``tokens`` counts
+    the rows in this field. Where ``row_field`` is "", ``tokens`` counts something else.
     ``charged_text`` is the text of documents that a run is charged for (``answers/text_charges.py``).
     """
 

@@ -23,10 +23,11 @@ class Script:
     """The SDK function of an operation, from which ``docs/generate.py`` writes ``client_sdk``.
 
     ``parameters``: their names in order, ``*`` before those that are given by name only. Types and defaults are
-    those of the operation's arguments, but for the ones in ``types`` and ``defaults``. Two kinds of parameters
-    are no arguments of the operation: ``missing``, and what it takes within ``options`` (``client_sdk.requests``).
-    ``doc``: the docstring. ``name``: as scripts write it, that of the operation if empty; a function with a name
-    of its own is written to ``corpus_calls``. ``is_row``: the answer is one row, not a page.
+    those of the operation's arguments, but for the ones in ``types`` and ``defaults``. Not sent as arguments:
+    ``missing``, and the parameters that the operation takes within ``options`` (``client_sdk.requests``).
+    ``doc``: the docstring. ``name``: as scripts write it; the operation's if empty. ``name="count_words"`` makes
+    ``count_words`` a global name of scripts and a method of ``kb``, written to ``client_sdk.corpus_calls``.
+    ``is_row``: the answer is one row, not a page.
     """
 
     parameters: str
@@ -46,9 +47,9 @@ class ToolSpec:
     ``is_offered`` decides whether a server with these settings can serve the tool; a tool that cannot work is not
     listed. ``is_repeatable``: the same call has the same answer until the index changes. ``fit_description``
     adapts the description to the settings. ``listed`` is False for a tool that is seldom needed: its description
-    would cost tokens in every session. ``needs_scripts``: the tool is there where scripts run; a call waits until
-    the server knows whether they do, and is then answered even if they do not. ``pack``: the pack of tools that
-    the setting ``tools`` must name, "" for a tool of the usual list.
+    would cost tokens in every session. ``needs_scripts``: the tool is listed only if scripts run; a call waits
+    until the server knows whether they do, and always gets an answer. ``pack``: the pack of tools that the
+    setting ``tools`` must name, "" for a tool of the usual list.
     """
 
     title: str

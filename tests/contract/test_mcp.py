@@ -20,7 +20,7 @@ from winnow.server.transports.protocol import build_server
 
 pytestmark = pytest.mark.anyio
 
-LISTED = [
+DESCRIBED = [
     "kb_retrieve_evidence",
     "kb_search",
     "kb_scan",
@@ -64,7 +64,7 @@ async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
 
 async def test_tools_are_listed_in_fixed_order_with_titles_and_hints(client: Client) -> None:
     tools = (await client.list_tools()).tools
-    assert [tool.name for tool in tools] == LISTED
+    assert [tool.name for tool in tools] == DESCRIBED
     for tool in tools:
         assert tool.title
         assert tool.annotations is not None

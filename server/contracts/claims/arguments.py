@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from winnow.server.contracts.base import LISTED, WHOLE, Arguments, Query
+from winnow.server.contracts.base import DESCRIBED, WHOLE, Arguments, Query
 
 MAX_ENTRIES = 50
 MAX_CONTENT_CHARS = 50_000
@@ -41,26 +41,28 @@ _Share = Annotated[float, Field(ge=0, le=1)]
 
 class _InNotebook(Arguments):
     project: _Project | None = Field(
-        default=None, description="project of the notebook; default: the server's", json_schema_extra=LISTED
+        default=None, description="project of the notebook; default: the server's", json_schema_extra=DESCRIBED
     )
 
 
 class ClaimSearch(_InNotebook):
     """Arguments of ``wild_search``."""
 
-    query: Query = Field(description="what to look for, in plain words", json_schema_extra=LISTED)
+    query: Query = Field(description="what to look for, in plain words", json_schema_extra=DESCRIBED)
     mode: Literal["semantic", "lexical", "hybrid"] = Field(
-        default="hybrid", description="by meaning, by parts of words, or both", json_schema_extra=LISTED
+        default="hybrid", description="by meaning, by parts of words, or both", json_schema_extra=DESCRIBED
     )
-    top_k: int = Field(default=10, ge=1, le=MAX_ENTRIES, description="how many entries", json_schema_extra=LISTED)
+    top_k: int = Field(
+        default=10, ge=1, le=MAX_ENTRIES, description="how many entries", json_schema_extra=DESCRIBED
+    )
     topic_prefix: TopicPrefix | None = Field(
-        default=None, description='only this topic and those below: "memory/paging"', json_schema_extra=LISTED
+        default=None, description='only this topic and those below: "memory/paging"', json_schema_extra=DESCRIBED
     )
     integration_status: IntegrationStatusName | None = Field(
-        default=None, description="only entries of this status", json_schema_extra=LISTED
+        default=None, description="only entries of this status", json_schema_extra=DESCRIBED
     )
     min_similarity: _Share = Field(
-        default=0.3, description="least similarity by meaning, 0 to 1", json_schema_extra=LISTED
+        default=0.3, description="least similarity by meaning, 0 to 1", json_schema_extra=DESCRIBED
     )
     max_claims: int = Field(default=5, ge=1, le=20, description="claims shown of each entry, the nearest first")
 
@@ -68,14 +70,14 @@ class ClaimSearch(_InNotebook):
 class RelatedEntries(_InNotebook):
     """Arguments of ``wild_related``."""
 
-    entry_id: EntryId = Field(description="entry_id of a row", json_schema_extra=LISTED)
+    entry_id: EntryId = Field(description="entry_id of a row", json_schema_extra=DESCRIBED)
     direction: Literal["similar", "contradicts", "all"] = Field(
         default="all",
         description="entries about the same, those that contradict it, or both",
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
     max_results: int = Field(
-        default=10, ge=1, le=MAX_ENTRIES, description="how many entries", json_schema_extra=LISTED
+        default=10, ge=1, le=MAX_ENTRIES, description="how many entries", json_schema_extra=DESCRIBED
     )
 
 
@@ -83,19 +85,19 @@ class EntryClaims(_InNotebook):
     """Arguments of ``wild_claims``."""
 
     entry_ids: list[EntryId] = Field(
-        min_length=1, max_length=MAX_ENTRIES, description="entry_id of rows", json_schema_extra=LISTED
+        min_length=1, max_length=MAX_ENTRIES, description="entry_id of rows", json_schema_extra=DESCRIBED
     )
 
 
 class ReadEntry(_InNotebook):
     """Arguments of ``wild_read``."""
 
-    entry_id: EntryId = Field(description="entry_id of a row", json_schema_extra=LISTED)
+    entry_id: EntryId = Field(description="entry_id of a row", json_schema_extra=DESCRIBED)
     claims: list[_Number] = Field(
         default_factory=list,
         max_length=20,
         description="n of claims: these with their quotes, without the rest of the entry",
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
     start_char: int = Field(
         default=0, ge=0, le=MAX_CONTENT_CHARS, description="where the content is read on: next_start_char"
@@ -106,10 +108,10 @@ class ListTopics(_InNotebook):
     """Arguments of ``wild_topics``."""
 
     prefix: TopicPrefix | None = Field(
-        default=None, description="only this topic and those below", json_schema_extra=LISTED
+        default=None, description="only this topic and those below", json_schema_extra=DESCRIBED
     )
     min_entries: int = Field(
-        default=1, ge=1, le=1_000_000, description="only topics with so many entries", json_schema_extra=LISTED
+        default=1, ge=1, le=1_000_000, description="only topics with so many entries", json_schema_extra=DESCRIBED
     )
 
 
@@ -117,24 +119,32 @@ class FindFriction(_InNotebook):
     """Arguments of ``wild_friction``."""
 
     min_friction: _Share = Field(
-        default=0.3, description="least friction, 0 to 1, of entries without a verdict", json_schema_extra=LISTED
+        default=0.3,
+        description="least friction, 0 to 1, of entries without a verdict",
+        json_schema_extra=DESCRIBED,
     )
     topic_prefix: TopicPrefix | None = Field(
-        default=None, description="only this topic and those below", json_schema_extra=LISTED
+        default=None, description="only this topic and those below", json_schema_extra=DESCRIBED
     )
     integration_status: IntegrationStatusName | None = Field(
-        default=None, description="only entries of this status: contested", json_schema_extra=LISTED
+        default=None, description="only entries of this status: contested", json_schema_extra=DESCRIBED
     )
-    limit: int = Field(default=10, ge=1, le=MAX_ENTRIES, description="how many entries", json_schema_extra=LISTED)
+    limit: int = Field(
+        default=10, ge=1, le=MAX_ENTRIES, description="how many entries", json_schema_extra=DESCRIBED
+    )
 
 
 class RecentChanges(_InNotebook):
     """Arguments of ``wild_recent``."""
 
     since_sequence: _Count = Field(
-        default=0, description="changes after this one: next_sequence of the last call", json_schema_extra=LISTED
+        default=0,
+        description="changes after this one: next_sequence of the last call",
+        json_schema_extra=DESCRIBED,
     )
-    limit: int = Field(default=20, ge=1, le=MAX_ENTRIES, description="how many changes", json_schema_extra=LISTED)
+    limit: int = Field(
+        default=20, ge=1, le=MAX_ENTRIES, description="how many changes", json_schema_extra=DESCRIBED
+    )
 
 
 class NotebookStatus(_InNotebook):
@@ -145,13 +155,13 @@ class GivenEvidence(Arguments):
     """A quote and where it stands; the server looks for it there."""
 
     passage_id: _PassageId | None = Field(
-        default=None, description="passage_id of a row", json_schema_extra=LISTED
+        default=None, description="passage_id of a row", json_schema_extra=DESCRIBED
     )
     section_id: _PassageId | None = Field(
-        default=None, description="id or section_id of a row, which lasts", json_schema_extra=LISTED
+        default=None, description="id or section_id of a row, which lasts", json_schema_extra=DESCRIBED
     )
-    quote: _Quote = Field(description="word for word", json_schema_extra=LISTED)
-    stance: StanceName = Field(default="supports", description="of the quote", json_schema_extra=LISTED)
+    quote: _Quote = Field(description="word for word", json_schema_extra=DESCRIBED)
+    stance: StanceName = Field(default="supports", description="of the quote", json_schema_extra=DESCRIBED)
 
     @property
     def place(self) -> str:
@@ -162,8 +172,8 @@ class GivenEvidence(Arguments):
 class GivenClaim(Arguments):
     """A claim: one short declarative sentence."""
 
-    text: _ClaimText = Field(description="one declarative sentence", json_schema_extra=LISTED)
-    confidence: _Share = Field(default=0.8, description="0 to 1", json_schema_extra=LISTED)
+    text: _ClaimText = Field(description="one declarative sentence", json_schema_extra=DESCRIBED)
+    confidence: _Share = Field(default=0.8, description="0 to 1", json_schema_extra=DESCRIBED)
     evidence: list[GivenEvidence] = Field(
         default_factory=list, max_length=20, description="quotes of documents", json_schema_extra=WHOLE
     )
@@ -172,52 +182,52 @@ class GivenClaim(Arguments):
 class WriteEntry(_InNotebook):
     """Arguments of ``wild_write``."""
 
-    topic: _Topic = Field(description='levels separated by slashes: "memory/paging"', json_schema_extra=LISTED)
+    topic: _Topic = Field(description='levels separated by slashes: "memory/paging"', json_schema_extra=DESCRIBED)
     claims: list[GivenClaim] = Field(
         default_factory=list,
         max_length=20,
         description="1 to 20; without any, sentences of content are taken",
         json_schema_extra=WHOLE,
     )
-    content: _Content = Field(default="", description="the text behind the claims", json_schema_extra=LISTED)
-    title: _Title = Field(default="", description="title", json_schema_extra=LISTED)
-    source: _Source = Field(default="", description="where the content comes from", json_schema_extra=LISTED)
-    author: _Author = Field(default="", description="who writes it: your own name", json_schema_extra=LISTED)
+    content: _Content = Field(default="", description="the text behind the claims", json_schema_extra=DESCRIBED)
+    title: _Title = Field(default="", description="title", json_schema_extra=DESCRIBED)
+    source: _Source = Field(default="", description="where the content comes from", json_schema_extra=DESCRIBED)
+    author: _Author = Field(default="", description="who writes it: your own name", json_schema_extra=DESCRIBED)
     references: list[EntryId] = Field(
         default_factory=list,
         max_length=50,
         description="other entries that it refers to",
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
 
 
 class AddedEvidence(GivenEvidence):
     """Evidence for a claim that the entry has."""
 
-    claim: _Number = Field(description="n of the claim", json_schema_extra=LISTED)
+    claim: _Number = Field(description="n of the claim", json_schema_extra=DESCRIBED)
 
 
 class GivenVerdict(Arguments):
     """What you judge about a claim of this entry and one of another entry."""
 
-    claim: _Number = Field(description="n of the claim of this entry", json_schema_extra=LISTED)
-    other: ClaimName = Field(description="claim of another entry: ENTRY_ID.N", json_schema_extra=LISTED)
-    judgement: JudgementName = Field(description="what you judge", json_schema_extra=LISTED)
-    note: _Note = Field(default="", description="why", json_schema_extra=LISTED)
+    claim: _Number = Field(description="n of the claim of this entry", json_schema_extra=DESCRIBED)
+    other: ClaimName = Field(description="claim of another entry: ENTRY_ID.N", json_schema_extra=DESCRIBED)
+    judgement: JudgementName = Field(description="what you judge", json_schema_extra=DESCRIBED)
+    note: _Note = Field(default="", description="why", json_schema_extra=DESCRIBED)
 
 
 class ReviseEntry(_InNotebook):
     """Arguments of ``wild_revise``: what is left out stays as it is."""
 
-    entry_id: EntryId = Field(description="entry_id of a row", json_schema_extra=LISTED)
+    entry_id: EntryId = Field(description="entry_id of a row", json_schema_extra=DESCRIBED)
     revision: int | None = Field(
         default=None, ge=1, le=10**9, description="the revision you read; an error if it was revised since"
     )
-    topic: _Topic | None = Field(default=None, description="another topic", json_schema_extra=LISTED)
+    topic: _Topic | None = Field(default=None, description="another topic", json_schema_extra=DESCRIBED)
     title: _Title | None = Field(default=None, description="another title")
-    content: _Content | None = Field(default=None, description="another content", json_schema_extra=LISTED)
-    source: _Source | None = Field(default=None, description="another source", json_schema_extra=LISTED)
-    author: _Author = Field(default="", description="who revises it: your own name", json_schema_extra=LISTED)
+    content: _Content | None = Field(default=None, description="another content", json_schema_extra=DESCRIBED)
+    source: _Source | None = Field(default=None, description="another source", json_schema_extra=DESCRIBED)
+    author: _Author = Field(default="", description="who revises it: your own name", json_schema_extra=DESCRIBED)
     claims: list[GivenClaim] = Field(
         default_factory=list,
         max_length=20,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, StringConstraints
 
 from winnow.server.contracts.base import (
-    LISTED,
+    DESCRIBED,
     Arguments,
     ChunkId,
     Cited,
@@ -64,13 +64,13 @@ class AuditCitations(Arguments):
     text: Annotated[str, StringConstraints(max_length=MAX_AUDITED_CHARS)] = Field(
         default="",
         description="Markdown with quotes and citations such as [@citekey, p. 3]",
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
     quotes: list[GivenQuote] = Field(
         default_factory=list,
         max_length=MAX_GIVEN_QUOTES,
         description="quotes to check: quote, source and page of each",
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
     scope: Scope | None = Field(default=None, description="narrow the server's scope")
     cursor: CursorText | None = Field(

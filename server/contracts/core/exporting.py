@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from winnow.server.contracts.base import LISTED, Arguments, Label, Meta, Payload, Scope
+from winnow.server.contracts.base import DESCRIBED, Arguments, Label, Meta, Payload, Scope
 from winnow.server.contracts.core.citations import MAX_CHECKS, GivenQuote, QuoteStatus
 
 MAX_SECTIONS, MAX_PARAGRAPHS, MAX_SECTION_QUOTES = 50, 100, 20
@@ -38,7 +38,7 @@ class RenderMarkdown(Arguments):
         min_length=1,
         max_length=MAX_SECTIONS,
         description="heading, level, paragraphs (plain text) and quotes of each",
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
     style: Literal["pandoc", "apa", "markdown"] = Field(default="pandoc", description="of the citations")
     bibliography: bool = Field(default=True, description="end with the list of the cited works")

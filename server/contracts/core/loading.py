@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from winnow.server.contracts.base import (
-    LISTED,
+    DESCRIBED,
     Arguments,
     ChunkId,
     CitedWork,
@@ -29,7 +29,7 @@ class LoadDocument(Arguments):
 
     uri: Annotated[str, StringConstraints(min_length=1, max_length=1000)] = Field(
         description="uri (path), document_id or title of an indexed document; no web address",
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
     max_chunks: int = Field(default=4, ge=1, le=MAX_CHUNKS, description="chunks in one answer")
     chunk_tokens: int = Field(default=400, ge=8, le=MAX_EXCERPT_TOKENS, description="length of a chunk")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from winnow.server.contracts.base import (
-    LISTED,
+    DESCRIBED,
     Arguments,
     ChunkId,
     Cited,
@@ -113,7 +113,7 @@ class ExecuteResearch(Arguments):
         default_factory=list,
         max_length=MAX_PERSPECTIVES,
         description="search for these instead of the planned ones: name and query of each",
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
     max_perspectives: int = Field(
         default=5, ge=1, le=MAX_PERSPECTIVES, description="planned ones, the question's own included"

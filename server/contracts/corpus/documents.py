@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from winnow.server.contracts.base import (
-    LISTED,
+    DESCRIBED,
     UNLISTED,
     Arguments,
     CitedWork,
@@ -37,7 +37,7 @@ class Narrowed(Arguments):
     """Which documents."""
 
     path: PathPattern | None = Field(
-        default=None, description='glob or prefix: "tasks_*"', json_schema_extra=LISTED
+        default=None, description='glob or prefix: "tasks_*"', json_schema_extra=DESCRIBED
     )
     where: Where = Field(default_factory=dict, description='front-matter fields: {"stage": "beta"}')
     filters: SearchFilters | None = Field(
@@ -55,7 +55,7 @@ class ListDocuments(Narrowed):
     group_by: Label | None = Field(
         default=None,
         description="count by type, folder, language, a label or a front-matter field",
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
     limit: int = Field(default=100, ge=1, le=MAX_DOCUMENT_ROWS, description="rows of a page")
     cursor: CursorText | None = Field(

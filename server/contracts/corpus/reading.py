@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 
 from winnow.server.contracts.base import (
-    LISTED,
+    DESCRIBED,
     UNLISTED,
     Arguments,
     Cited,
@@ -75,7 +75,7 @@ class ReadDocument(Arguments):
     """Arguments of ``kb.read``."""
 
     document: Annotated[str, StringConstraints(min_length=1, max_length=1000)] = Field(
-        description="document_id, path (file) or title", json_schema_extra=LISTED
+        description="document_id, path (file) or title", json_schema_extra=DESCRIBED
     )
     start: int = Field(default=0, ge=0, le=10**9, description="next of the last answer")
     page: AskedPages | None = Field(

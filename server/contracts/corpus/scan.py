@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, StringConstraints
 
 from winnow.server.contracts.base import (
-    LISTED,
+    DESCRIBED,
     UNLISTED,
     Arguments,
     Cited,
@@ -51,7 +51,7 @@ class Patterned(Arguments):
     word: bool = Field(default=False, description="whole words only")
     case: bool = Field(default=True, description="case matters")
     path: PathPattern | None = Field(
-        default=None, description='glob or prefix: "tasks_*"', json_schema_extra=LISTED
+        default=None, description='glob or prefix: "tasks_*"', json_schema_extra=DESCRIBED
     )
     where: Where = Field(default_factory=dict, description='front-matter fields: {"stage": "beta"}')
     filters: SearchFilters | None = Field(
@@ -65,12 +65,12 @@ class Scan(Patterned):
 
     pattern: PatternText = Field(
         description="RE2: no look-around; (?m): ^ and $ at lines",
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
     group_by: GroupBy | None = Field(
         default=None,
         description="count by document, folder, section, match or a capture group",
-        json_schema_extra=LISTED,
+        json_schema_extra=DESCRIBED,
     )
     context: int = Field(default=80, ge=0, le=MAX_CONTEXT_CHARS, description="characters on each side of a match")
     max_match: int | None = Field(
