@@ -16,12 +16,13 @@ scripts of a session. ``budget`` shows what the run may still use. A script has 
 ``from winnow import kb, semantic_search, fetch`` works, too. ``help(rerank)`` prints its reference.
 """
 
+from . import corpus_calls, search_calls
 from .calls import cite, grep, read_result, rerank, search_many
 from .client import ClaimNotebook, KnowledgeBase, KnowledgeGraph, MCPClient, claims, graph, kb
-from .corpus_calls import count, documents, read, repeats, scan
+from .corpus_calls import *  # noqa: F403 - the names in its __all__, which is generated
 from .rows import MissingField, Results, Row
 from .run import budget, progress, tokens
-from .search_calls import fetch, find_vendor_info, hybrid_search, semantic_search
+from .search_calls import *  # noqa: F403 - as above
 from .shaping import (
     dedupe,
     filter_by_domain,
@@ -35,6 +36,7 @@ from .shaping import (
 from .state import load, save, saved
 from .transport import SDKError
 
+# The public names. Those of functions that call one operation follow from the declarations of operations.
 __all__ = [
     "ClaimNotebook",
     "KnowledgeBase",
@@ -47,32 +49,25 @@ __all__ = [
     "budget",
     "cite",
     "claims",
-    "count",
     "dedupe",
-    "documents",
-    "fetch",
     "filter_by_domain",
     "filter_by_score",
     "filter_rows",
-    "find_vendor_info",
     "format_for_agent",
     "graph",
     "grep",
     "group_by",
-    "hybrid_search",
     "kb",
     "load",
     "progress",
     "quotes",
-    "read",
     "read_result",
-    "repeats",
     "rerank",
     "save",
     "saved",
-    "scan",
     "search_many",
-    "semantic_search",
     "summarize",
     "tokens",
+    *corpus_calls.__all__,
+    *search_calls.__all__,
 ]

@@ -13,6 +13,8 @@ from typing import Any
 from .requests import Filters, Scope, request_page, request_row
 from .rows import Results, Row
 
+__all__ = ["count", "documents", "read", "repeats", "scan"]
+
 
 def scan(
     pattern: str | re.Pattern[str],

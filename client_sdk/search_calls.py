@@ -12,6 +12,8 @@ from typing import Any
 from .requests import Filters, Scope, request_page
 from .rows import Results
 
+__all__ = ["fetch", "find_vendor_info", "hybrid_search", "semantic_search"]
+
 
 def semantic_search(
     query: str | None = None,

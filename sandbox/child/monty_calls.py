@@ -145,6 +145,8 @@ class SearchMany:
         return [semantic_search(query, top_k=top_k, response_mode=response_mode, min_score=min_score,
                                 filters=filters, scope=scope) for query in queries]
 
+search_many = SearchMany()
+
 class Grep:
     def __call__(self, query, pattern, *, top_k=10, min_score=0.0, filters=None, scope=None):
         kept = []
@@ -160,6 +162,8 @@ class Grep:
                 kept.append(_Row({**known, "match": matches[0], "matches": matches}))
         return kept
 
+grep = Grep()
+
 class Rerank:
     def __call__(self, query, rows, top_k=5, threshold=0.0, *, missing="raise", scope=None):
         given = {}
@@ -173,6 +177,8 @@ class Rerank:
             "query": query, "ids": list(given), "top_k": top_k, "threshold": threshold, "scope": scope})
         _found(reply, missing)
         return [_Row({**given[one["id"]], "rerank_score": one["rerank_score"]}) for one in reply["results"]]
+
+rerank = Rerank()
 
 def _counts(texts):
     texts, found = list(texts), []
@@ -199,9 +205,13 @@ class Tokens:
     def __call__(self, text):
         return sum(_counts(_pieces(text if isinstance(text, str) else str(text))))
 
+tokens = Tokens()
+
 class ReadResult:
     def __call__(self, execution_id):
         return _rows_again(_json.loads(_ask("read_result", {"execution_id": execution_id})["text"]))
+
+read_result = ReadResult()
 
 class Save:
     def __call__(self, name, value):
@@ -211,6 +221,8 @@ class Save:
             piece = text[start : start + 15_000]
             _ask("save", {"name": name, "text": piece, "start": sent, "bytes": total})
             sent += len(piece.encode())
+
+save = Save()
 
 class Load:
     def __call__(self, name, default=None):
@@ -225,9 +237,13 @@ class Load:
                 text, version, start = text + part["text"], part["version"], part["next"]
         return _rows_again(_plain_json.loads(text))
 
+load = Load()
+
 class Saved:
     def __call__(self):
         return _ask("saved", {})["sizes"]
+
+saved = Saved()
 
 def _json_data(value, depth=0):
     if depth > 64:
@@ -249,9 +265,13 @@ class Budget:
     def __call__(self):
         return _Row(_ask("budget", {}))
 
+budget = Budget()
+
 class Progress:
     def __call__(self, message):
         _ask("progress", {"message": str(message)[:200]})
+
+progress = Progress()
 
 def _cited(row):
     if not isinstance(row, (_Row, dict)):
@@ -273,6 +293,8 @@ class Cite:
             return _Row({"style": style or "pandoc", **empty}, False)
         asked = {"rows": given, "style": style, "scope": scope}
         return _Row(_ask("kb.cite", {name: asked[name] for name in asked if asked[name] is not None}), False)
+
+cite = Cite()
 
 class Function:
     def __init__(self, made):

@@ -19,6 +19,8 @@ from typing import Any, NoReturn
 import pydantic_monty
 from pydantic_monty import ExternalModule, Monty, MontyClassProxy, MontyError, MontySession
 
+from winnow import client_sdk
+from winnow.client_sdk.client import list_methods
 from winnow.sandbox.protocol import frames, verdicts
 from winnow.sandbox.protocol.jobs import ScriptJob
 from winnow.sandbox.protocol.limits import MIB, Limits
@@ -51,6 +53,14 @@ if _value is None:
 _value
 """
 
+
+def _hints_of_objects() -> Iterator[tuple[str, str]]:
+    """The hint for each object of the SDK: its methods."""
+    for name, note in {"kb": "", "graph": "", "claims": "; scripts do not write them"}.items():
+        kind = type(getattr(client_sdk, name))
+        yield f"{kind.__name__!r} object has no attribute", f"{name} has {', '.join(list_methods(kind))}{note}"
+
+
 # (text in the message, what to write instead); the first match is used.
 _HINTS = (
     ("class inheritance", "write classes without bases, or functions over dicts"),
@@ -58,13 +68,7 @@ _HINTS = (
     ("match statement", "use if and elif"),
     ("can't be awaited", "call it without await: SDK calls answer at once here"),
     ("Permission denied", "scripts have no files: read documents with kb.search(...) and fetch(...)"),
-    ("'KnowledgeBase' object has no attribute", "kb has search, retrieve_evidence, extract_evidence, "
-     "read_excerpt, expand_excerpt, search_many, grep, scan, count, documents, repeats, read, fetch, "
-     "semantic_search"),
-    ("'KnowledgeGraph' object has no attribute", "graph has describe, expand, paths, parents, children, "
-     "entities_for_sections, sections_for_entities"),
-    ("'ClaimNotebook' object has no attribute", "claims has search, related, claims, read, topics, friction, "
-     "recent, status; scripts do not write them"),
+    *_hints_of_objects(),
     ("'Row' object has no attribute", "row.keys() lists what a row has; row.get('x') is None where it has none"),
     ("No module named 'skills'", "skills need whole Python: here, write the function into the script"),
     ("No module named", "this is the smaller Python of Monty; winnow doctor lists what is missing"),

@@ -15,16 +15,22 @@ class SemanticSearch:
             "filter_ids": filter_ids, "filters": filters, "scope": scope, "syntax": syntax, "missing": missing,
             "cursor": cursor})
 
+semantic_search = SemanticSearch()
+
 class FindVendorInfo:
     def __call__(self, vendor_name, include_content=False, max_results=50, entity_types=None, *, scope=None,
             cursor=None):
         return _request_page("find_vendor_info", {"vendor_name": vendor_name, "include_content": include_content,
             "max_results": max_results, "entity_types": entity_types, "scope": scope, "cursor": cursor})
 
+find_vendor_info = FindVendorInfo()
+
 class Fetch:
     def __call__(self, ids, level="full", max_tokens=None, *, missing="raise", scope=None, cursor=None):
         return _request_page("fetch", {"ids": ids, "level": level, "max_tokens": max_tokens, "missing": missing,
             "scope": scope, "cursor": cursor})
+
+fetch = Fetch()
 
 class HybridSearch:
     def __call__(self, query, bm25_weight=0.5, vector_weight=0.5, top_k=10, filters=None, *,
@@ -33,6 +39,8 @@ class HybridSearch:
             vector_weight, "top_k": top_k, "filters": filters, "response_mode": response_mode, "min_score":
             min_score, "scope": scope, "syntax": syntax, "cursor": cursor})
 
+hybrid_search = HybridSearch()
+
 class Scan:
     def __call__(self, pattern, *, literal=False, word=False, case=True, path=None, where=None, filters=None,
             scope=None, group_by=None, context=80, max_match=None, limit=1_000, cursor=None):
@@ -40,16 +48,22 @@ class Scan:
             "path": path, "where": where, "filters": filters, "scope": scope, "group_by": group_by, "context":
             context, "max_match": max_match, "limit": limit, "cursor": cursor})
 
+scan = Scan()
+
 class Documents:
     def __call__(self, path=None, *, where=None, filters=None, scope=None, sort="path", group_by=None, limit=1_000,
             cursor=None):
         return _request_page("kb.documents", {"path": path, "where": where, "filters": filters, "scope": scope,
             "sort": sort, "group_by": group_by, "limit": limit, "cursor": cursor})
 
+documents = Documents()
+
 class Read:
     def __call__(self, document, start=0, max_tokens=800, *, page=None, scope=None):
         return _request_row("kb.read", {"document": document, "start": start, "max_tokens": max_tokens, "page":
             page, "scope": scope})
+
+read = Read()
 
 class Count:
     def __call__(self, pattern=None, *, literal=False, word=False, case=True, path=None, where=None, filters=None,
@@ -57,22 +71,26 @@ class Count:
         return _request_row("kb.count", {"pattern": pattern, "literal": literal, "word": word, "case": case,
             "path": path, "where": where, "filters": filters, "scope": scope})
 
+count = Count()
+
 class Repeats:
     def __call__(self, min_chars=200, *, path=None, where=None, filters=None, scope=None, limit=100, cursor=None):
         return _request_page("kb.repeats", {"min_chars": min_chars, "path": path, "where": where, "filters":
             filters, "scope": scope, "limit": limit, "cursor": cursor})
+
+repeats = Repeats()
 
 class KnowledgeBase:
     def __init__(self):
         self.semantic_search = semantic_search
         self.search_many = search_many
         self.grep = grep
-        self.scan = scan
-        self.count = count
-        self.documents = documents
-        self.repeats = repeats
-        self.read = read
         self.fetch = fetch
+        self.scan = scan
+        self.documents = documents
+        self.read = read
+        self.count = count
+        self.repeats = repeats
     def retrieve_evidence(self, question, *, top_k=5, max_quotes=6, max_quote_tokens=80, include_context_tokens=20,
             filters=None, scope=None, cursor=None):
         return _request_page("kb.retrieve_evidence", {"question": question, "top_k": top_k, "max_quotes":
@@ -92,6 +110,8 @@ class KnowledgeBase:
     def expand_excerpt(self, passage_id, before_tokens=150, after_tokens=150, *, scope=None):
         return _request_row("kb.expand_excerpt", {"passage_id": passage_id, "before_tokens": before_tokens,
             "after_tokens": after_tokens, "scope": scope})
+
+kb = KnowledgeBase()
 
 class KnowledgeGraph:
     def describe(self, ids=(), *, include_snippet=False, page_size=25, missing="raise", scope=None, cursor=None):
@@ -122,6 +142,8 @@ class KnowledgeGraph:
         return _request_page("graph.sections_for_entities", {"entity_ids": entity_ids, "include_snippet":
             include_snippet, "page_size": page_size, "missing": missing, "scope": scope, "cursor": cursor})
 
+graph = KnowledgeGraph()
+
 class ClaimNotebook:
     def search(self, query, *, mode="hybrid", top_k=10, topic_prefix=None, integration_status=None,
             min_similarity=0.3, max_claims=5, project=None):
@@ -145,4 +167,6 @@ class ClaimNotebook:
             project})
     def status(self, *, project=None):
         return _request_row("claims.status", {"project": project})
+
+claims = ClaimNotebook()
 """

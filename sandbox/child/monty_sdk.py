@@ -11,6 +11,8 @@ import ast
 from functools import cache
 from importlib.resources import files
 
+from winnow import client_sdk
+from winnow.client_sdk import shaping
 from winnow.client_sdk.calls import GREP_FIELDS
 from winnow.client_sdk.requests import EMPTY, IDS, LISTS, OPTIONS, TAKES_MISSING, UNSENT
 from winnow.client_sdk.rows import ALIASES, COMMON_FIELDS, FIELDS, OPTIONAL_FIELDS, PLACE_FIELDS
@@ -18,42 +20,12 @@ from winnow.client_sdk.rows import ALIASES, COMMON_FIELDS, FIELDS, OPTIONAL_FIEL
 from .monty_calls import CALLS
 from .monty_functions import FUNCTIONS
 
-# Functions of the SDK that arrange rows.
-SHAPING = (
-    "filter_rows", "filter_by_domain", "filter_by_score", "dedupe", "group_by", "summarize", "quotes",
-    "format_for_agent",
-)  # fmt: skip
-# All names that a script has.
-NAMES = (
-    "semantic_search", "search_many", "grep", "scan", "count", "documents", "repeats", "read", "fetch",
-    "hybrid_search", "rerank", "tokens", "budget", "progress", "read_result", "save", "load", "saved", "kb",
-    "graph", "claims", "find_vendor_info", "cite", *SHAPING,
-)  # fmt: skip
-
+# All names that a script has: those of the SDK without its classes.
+NAMES = tuple(name for name in client_sdk.__all__ if not isinstance(getattr(client_sdk, name), type))
+# Those of them that arrange rows.
+SHAPING = tuple(name for name in NAMES if getattr(client_sdk, name) is vars(shaping).get(name))
+# The other objects are made where their classes are defined.
 _OBJECTS = f"""
-semantic_search = SemanticSearch()
-search_many = SearchMany()
-grep = Grep()
-scan = Scan()
-count = Count()
-documents = Documents()
-repeats = Repeats()
-read = Read()
-fetch = Fetch()
-hybrid_search = HybridSearch()
-rerank = Rerank()
-tokens = Tokens()
-budget = Budget()
-progress = Progress()
-read_result = ReadResult()
-save = Save()
-load = Load()
-saved = Saved()
-kb = KnowledgeBase()
-graph = KnowledgeGraph()
-claims = ClaimNotebook()
-find_vendor_info = FindVendorInfo()
-cite = Cite()
 {chr(10).join(f"{name} = Function(_{name})" for name in SHAPING)}
 [{", ".join(NAMES)}]
 """

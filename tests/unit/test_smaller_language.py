@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
+from winnow import client_sdk
+from winnow.client_sdk.client import list_methods
 from winnow.sandbox import WallReport
 from winnow.sandbox.child import monty_sdk
 from winnow.sandbox.runners import monty
@@ -38,6 +42,24 @@ def test_its_reference_has_what_it_has_and_says_what_it_has_not() -> None:
     assert "help(rerank)" not in reference
     assert "| `json` |" in reference
     assert sdk_reference("auto") == sdk_reference()
+
+
+def _assigned(statements: list[ast.stmt]) -> set[str]:
+    """The names and attributes that these statements assign."""
+    targets = [each for node in statements if isinstance(node, ast.Assign) for each in node.targets]
+    return {ast.unparse(target).removeprefix("self.") for target in targets}
+
+
+def test_it_has_every_object_of_the_sdk_with_all_methods() -> None:
+    """Functions that are written by hand for the smaller language are in `monty_calls`, others are generated."""
+    body = ast.parse(monty_sdk.prelude()).body
+    assert set(monty_sdk.NAMES) - _assigned(body) == set()
+    classes = {node.name: node.body for node in body if isinstance(node, ast.ClassDef)}
+    for owner in (client_sdk.kb, client_sdk.graph, client_sdk.claims):
+        functions = [each for each in classes[type(owner).__name__] if isinstance(each, ast.FunctionDef)]
+        shared = {name for each in functions if each.name == "__init__" for name in _assigned(each.body)}
+        methods = {each.name for each in functions if each.name != "__init__"}
+        assert (owner, methods | shared) == (owner, set(list_methods(type(owner))))
 
 
 def test_the_description_stays_where_the_language_is_python() -> None:

@@ -13,37 +13,20 @@ from winnow.sandbox.child.language.bound_names import every_node
 from . import hints
 
 _SDK_MODULES = ("winnow", "client_sdk")
-_RETURNS_NO_ROWS = frozenset(
-    {
-        "search_many",
-        "group_by",
-        "summarize",
-        "quotes",
-        "cite",
-        "format_for_agent",
-        "tokens",
-        "budget",
-        "progress",
-        "read_result",
-        "save",
-        "load",
-        "saved",
-        # Rows, but with fields of any name (those of front matter), or with fields that no other rows have.
-        "documents",
-        "kb.documents",
-        "read",
-        "count",
-    }
-)
-
-_RETURNS_A_ROW = frozenset(
-    name for name, signature in hints.SIGNATURES.items() if signature.return_annotation == "Row"
-).difference(_RETURNS_NO_ROWS)
+# Rows, but with fields of any name (those of front matter), or with fields that no other rows have.
+_FIELDS_OF_THEIR_OWN = frozenset({"documents", "read", "count", "budget"})
 # These return some of the rows passed to them.
 _KEEPS_ROWS = frozenset({"filter_rows", "filter_by_domain", "filter_by_score", "dedupe", "rerank"})
-_RETURNS_ROWS = frozenset(
-    {"kb.fetch", "kb.semantic_search", *hints.SDK} - _RETURNS_NO_ROWS - _KEEPS_ROWS - _RETURNS_A_ROW
-)
+
+
+def _returning(annotation: str) -> frozenset[str]:
+    """The SDK functions with this return type whose rows have the usual fields."""
+    returning = {name for name, each in hints.SIGNATURES.items() if each.return_annotation == annotation}
+    return frozenset(returning - _FIELDS_OF_THEIR_OWN - _KEEPS_ROWS)
+
+
+_RETURNS_A_ROW = _returning("Row")
+_RETURNS_ROWS = _returning("Results") | {"kb.fetch", "kb.semantic_search"}
 _PARTS_OF_PAGES = frozenset({"results", "quotes", "entities", "entries"})
 
 # The public members of the SDK's objects.

@@ -1,7 +1,8 @@
 """The allow-list: which modules and names a script may import, and hints for those that it may not. Tables only.
 
 Each name was reviewed: it takes no attribute names and no source text from its caller, returns no module, opens
-nothing, and keeps nothing from one script to the next. facades.py builds the modules from this table.
+nothing, and keeps nothing from one script to the next. Those of the SDK are its public names. facades.py builds
+the modules from this table.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 
-_SDK = (
-    "kb graph claims semantic_search search_many grep scan count documents repeats read hybrid_search fetch "
-    "rerank find_vendor_info filter_rows filter_by_domain filter_by_score dedupe group_by summarize quotes cite "
-    "format_for_agent read_result save load saved tokens budget progress MCPClient Results Row SDKError "
-    "MissingField"
-)
+from winnow import client_sdk
+from winnow.client_sdk import graph_calls, kb_calls
+
+# Classes of the SDK that scripts cannot name; they have an object of each.
+_WITHHELD_CLASSES = frozenset({"ClaimNotebook", "KnowledgeBase", "KnowledgeGraph"})
+_SDK = " ".join(sorted({*client_sdk.__all__} - _WITHHELD_CLASSES))
 
 TABLE = {
     "winnow": _SDK,
@@ -156,11 +157,7 @@ WITHHELD_MODULES: Mapping[str, str] = MappingProxyType(
 )
 
 # SDK methods -> the SDK object that has them.
-_OF_OBJECTS = {
-    **dict.fromkeys(("search", "retrieve_evidence", "extract_evidence", "read_excerpt", "expand_excerpt"), "kb"),
-    **dict.fromkeys(("describe", "expand", "paths", "parents", "children"), "graph"),
-    **dict.fromkeys(("entities_for_sections", "sections_for_entities"), "graph"),
-}
+_OF_OBJECTS = {**dict.fromkeys(kb_calls.FUNCTIONS, "kb"), **dict.fromkeys(graph_calls.FUNCTIONS, "graph")}
 
 # Hints for names that are missing in modules that scripts can import.
 WITHHELD_MEMBERS: Mapping[str, str] = MappingProxyType(

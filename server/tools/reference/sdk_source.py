@@ -60,7 +60,8 @@ def build_module(name: str) -> str:
     functions = [_build_function(operation, script) for operation, script in declared]
     names = [_last(script.name or operation.name) for operation, script in declared]
     body = "\n\n\n".join([*functions, _build_tables(names, owner, _class_name(name))])
-    return f'"""{subject}.\n\n{_MARK}\n"""\n\n{_build_imports(body)}\n\n\n{body}\n'
+    offered = "" if owner else f"{_build_all(names)}\n\n"
+    return f'"""{subject}.\n\n{_MARK}\n"""\n\n{_build_imports(body)}\n\n{offered}\n{body}\n'
 
 
 def _scripts_of(module: str) -> Iterator[tuple[Operation, Script]]:
@@ -161,6 +162,14 @@ def _write_type(annotation: Any) -> str:
     return "None" if annotation is type(None) else annotation.__name__
 
 
+def _build_all(names: list[str]) -> str:
+    """The names that ``client_sdk`` offers of a module: its functions, where they belong to no object."""
+    written = ", ".join(f'"{name}"' for name in sorted(names))
+    line = f"__all__ = [{written}]"
+    rows = "".join(f'    "{name}",\n' for name in sorted(names))
+    return line if len(line) <= _LINE else f"__all__ = [\n{rows}]"
+
+
 def _build_tables(names: list[str], owner: str, kind: str) -> str:
     """The functions by name, and as methods."""
     rows = "".join(f'        "{name}": {name},\n' for name in names)
@@ -174,12 +183,13 @@ def _build_tables(names: list[str], owner: str, kind: str) -> str:
     return f"{table}{naming if owner else ''}\n\n\n{declared.rstrip()}"
 
 
-# The classes of the smaller language whose methods are functions of the SDK, by the module of those.
+# The classes of the smaller language whose methods are functions of the SDK, by the module of those. A function
+# that belongs to no object is an instance of a class of its own: `count_words` of `CountWords`.
 _MONTY_CLASSES: Mapping[str, str] = MappingProxyType(
     {"kb_calls": "KnowledgeBase", "graph_calls": "KnowledgeGraph", "claim_calls": "ClaimNotebook"}
 )
-# Functions that are attributes of ``kb``, too, where there is no inheritance.
-_OF_KB = ("semantic_search", "search_many", "grep", "scan", "count", "documents", "repeats", "read", "fetch")
+# Functions that are attributes of ``kb``, too, besides those of ``corpus_calls``: there is no inheritance.
+_OF_KB = ("semantic_search", "search_many", "grep", "fetch")
 _MONTY_MARK = """\
 \"\"\"The functions of the SDK that call operations, in the smaller language (see ``monty_calls``).
 
@@ -196,17 +206,25 @@ def build_monty_module() -> str:
 
 
 def _build_monty_classes(module: str) -> Iterator[str]:
+    """The classes of a module, each with the object that scripts have."""
     declared = [*_scripts_of(module)]
     if module not in _MONTY_CLASSES:
         for operation, script in declared:
             name = _last(script.name or operation.name)
             kind = "".join(word.capitalize() for word in name.split("_"))
-            yield f"class {kind}:\n{_build_monty_method('__call__', operation, script)}"
+            yield f"class {kind}:\n{_build_monty_method('__call__', operation, script)}\n\n{name} = {kind}()"
         return
-    shared = "".join(f"        self.{name} = {name}\n" for name in _OF_KB)
-    start = f"    def __init__(self):\n{shared}" if module == "kb_calls" else ""
+    kind, name = _MONTY_CLASSES[module], MODULES[module][1]
     methods = [_build_monty_method(_last(each.name), each, script) for each, script in declared]
-    yield f"class {_MONTY_CLASSES[module]}:\n{start}" + "\n".join(methods)
+    start = _build_shared() if name == "kb" else ""
+    yield f"class {kind}:\n{start}" + "\n".join(methods) + f"\n\n{name} = {kind}()"
+
+
+def _build_shared() -> str:
+    of_corpus = [_last(script.name) for _, script in _scripts_of("corpus_calls")]
+    return "    def __init__(self):\n" + "".join(
+        f"        self.{name} = {name}\n" for name in (*_OF_KB, *of_corpus)
+    )
 
 
 def _build_monty_method(name: str, operation: Operation, script: Script) -> str:
