@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -33,6 +34,16 @@ UNLISTED = {
 }
 # Tools whose answers end before the most that the dispatcher lets through, where a description says.
 ENDS_BEFORE = {"kb.expand_excerpt", "list_projects", "wild_status", "execute_code"}
+# What to do where a list takes too many tokens.
+TOO_LONG = (
+    "say the same in fewer words, or describe fewer arguments (DESCRIBED); a tool that is seldom needed is not "
+    "listed: listed=False in its ToolSpec, and its name in docs/offering.md and docs/decisions/0005-protocol.md"
+)
+# Page -> its words about the tools that are not listed.
+UNLISTED_TOOLS = {
+    "docs/offering.md": r"`help` with the name of a tool explains them\. ([^.]*) are\s+not\s+listed",
+    "docs/decisions/0005-protocol.md": r"tools that are\s+seldom needed: ([^.]*)\.",
+}
 IN_CODE_MODE = ["kb_retrieve_evidence", "execute_code", "help"]
 
 
@@ -70,12 +81,22 @@ async def test_everything_that_is_listed_costs_no_more_than_4500_tokens(
         "execute_code",
         "help",
     }
-    assert cost(tools) <= 4_500
-    # What docs/operations.md says of other lists.
-    assert cost(await list_tools(application, projects=("handbook", "another"))) <= 5_000
-    assert cost(await list_tools(application, tools=("all", "research", "core", "claims"))) <= 11_500
+    assert cost(tools) <= 4_500, TOO_LONG
+    # What docs/offering.md says of other lists.
+    assert cost(await list_tools(application, projects=("handbook", "another"))) <= 5_000, TOO_LONG
+    assert cost(await list_tools(application, tools=("all", "research", "core", "claims"))) <= 11_500, TOO_LONG
     # As a host that counts whole objects does; schemas of answers are in them.
     assert sum(count_tokens(tool.model_dump_json(by_alias=True, exclude_none=True)) for tool in tools) <= 15_000
+
+
+@pytest.mark.parametrize("page", UNLISTED_TOOLS)
+def test_a_page_names_the_tools_that_are_not_listed(page: str) -> None:
+    """Those with ``listed=False`` in their ToolSpec."""
+    (words,) = re.findall(UNLISTED_TOOLS[page], (Path(__file__).parents[2] / page).read_text("utf-8"))
+    unlisted = {tool.name.replace(".", "_") for tool in TOOLS if not tool.listed}
+    reaches_the_same = {"graph_expand"}
+    named = set(re.findall(r"`([a-z_]+)`", words)) - reaches_the_same
+    assert named == unlisted, f"{page} has to name the tools with listed=False"
 
 
 @pytest.mark.anyio

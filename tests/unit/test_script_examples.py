@@ -28,6 +28,7 @@ from winnow.server.jobs.target import target_of
 from winnow.server.operations.knowledge import DIRECT, Caller
 from winnow.server.settings.loading import load_settings
 
+RECORD = "record it with python -m tests.unit.test_script_examples"
 RECORDED = Path(__file__).parents[1] / "golden" / "script_examples.json"
 EXAMPLES = {example: page for page, example in SCRIPT_EXAMPLES if example not in RECIPES.values()}
 # What the examples are about, besides the notes.
@@ -132,8 +133,9 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
 def test_every_example_of_a_script_gives_what_was_recorded(example: str, outcomes: dict[str, Outcome]) -> None:
     """Readers copy the examples. After a change that is meant, record them again and read the difference."""
     outcome = outcomes[example]
-    assert (outcome.status, outcome.error) == ("ok", None)
-    assert shown(outcome) == json.loads(RECORDED.read_text("utf-8"))[example]
+    assert (outcome.status, outcome.error) == ("ok", None), f"{EXAMPLES[example]}: {outcome.error}"
+    recorded = json.loads(RECORDED.read_text("utf-8")).get(example)
+    assert shown(outcome) == recorded, f"an example of {EXAMPLES[example]}; if this is right: {RECORD}"
 
 
 if __name__ == "__main__":

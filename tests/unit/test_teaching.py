@@ -31,6 +31,10 @@ OF_PACKS = {name for name, tool in WIRE.items() if tool.pack}
 # Named in messages, not in the list.
 UNLISTED = {name for name, tool in WIRE.items() if not tool.listed}
 
+IN_TEXTS = (
+    "_INSTRUCTIONS in server/tools/reference/guides.py shows a call of each listed tool without a pack; "
+    "tell of it in server/data/playbook.md, too"
+)
 TEXTS = {
     "instructions": instructions(Settings()),
     "instructions without the ladder": instructions(load_settings(kb_v2_enabled=False)),
@@ -80,7 +84,7 @@ ELSEWHERE = {"__result__"}
 @pytest.mark.parametrize("text", TEXTS)
 def test_every_name_with_an_underscore_is_a_tool_a_parameter_a_field_or_a_choice(text: str) -> None:
     named = set(re.findall(r"(?<![\w.])[a-z]+(?:_[a-z]+)+(?!\w)", TEXTS[text]))
-    assert named - VOCABULARY - ELSEWHERE == set()
+    assert named - VOCABULARY - ELSEWHERE == set(), "no tool, parameter, field or choice has this name"
 
 
 CALL = re.compile(r"\b((?:(?:kb|graph)[._])?[a-z][a-z_]*)\(([^()]*)\)")
@@ -99,7 +103,8 @@ def test_every_call_shown_passes_what_the_tool_takes(text: str) -> None:
 
 def test_the_instructions_show_calls_by_their_parameters_alone() -> None:
     calls = CALL.findall(TEXTS["instructions"])
-    assert {name for name, _ in calls} == set(WIRE) - LEGACY - UNLISTED - OF_PACKS - {"execute_code"}
+    named = {name for name, _ in calls}
+    assert named == set(WIRE) - LEGACY - UNLISTED - OF_PACKS - {"execute_code"}, IN_TEXTS
     for name, arguments in calls:
         assert set(arguments.split(", ")) <= _parameters(name)
 
