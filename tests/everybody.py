@@ -73,6 +73,7 @@ _RARE = (
     "tests/flow/test_project_removal.py",
     "tests/fuzz/test_all_spies.py",
     "tests/unit/test_model_install.py",
+    "tests/unit/test_real_models.py",
     "tests/walls/test_attack_controls.py",
 )
 # Run by both, and by `make test-rare` alone with the server of another project that this variable allows to start.
