@@ -49,6 +49,7 @@ ARGUMENTS = {
     "restore": None,
     "cache": ["clear"],
     "migrate": ["--to", f"http://me:{CANARY}@127.0.0.1:9/?api_key={CANARY}"],
+    "setup": ["cursor"],
     "doctor": [],
     "model": ["show"],
     "graph": ["stats"],
