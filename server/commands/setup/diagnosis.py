@@ -117,8 +117,9 @@ def _examine_launch(client: Client, launch: Launch, shaken: dict[Any, Finding]) 
         )
     store = argument_of(launch.args, "--store")
     if store and not os.path.exists(store):
-        told = f"{store} is not there"
-        yield _finding(client, "store", told, f"winnow ingest FOLDER --store {store}, or {_again(client)}")
+        # The default store may be missing: nothing was indexed yet. The handshake fails where any other one is.
+        advice = f"winnow ingest FOLDER --store {store}, or {_again(client)}"
+        yield _finding(client, "store", f"{store} is not there", advice, essential=False)
     if _key_of(launch) not in shaken:
         shaken[_key_of(launch)] = _shake(client, launch)
     found = shaken[_key_of(launch)]
