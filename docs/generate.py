@@ -4,7 +4,7 @@ playbook and the settings, and the tables of the README.
     python docs/generate.py            write them
     python docs/generate.py --check    exit 1 where one is stale
 
-What agents and clients are told lives in the code; these pages are the same words, for people. The SDK is written
+The texts for agents and clients live in the code; these pages are the same texts, for people. The SDK is written
 first. The pages show it as Python imports it, so an interpreter of their own builds them (``pages.py``).
 """
 

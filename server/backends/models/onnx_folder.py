@@ -24,7 +24,15 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from winnow.server.backends.models.installed.table import MIB, EncodingRules, Pooling
-from winnow.server.backends.models.model_identity import GRAPHS, POOLING, PROMPTS, TOKENIZER_CONFIG, WINDOW, digest
+from winnow.server.backends.models.model_identity import (
+    GRAPHS,
+    POOLING,
+    PROMPTS,
+    TOKENIZER,
+    TOKENIZER_CONFIG,
+    WINDOW,
+    digest,
+)
 from winnow.server.backends.models.named_embedder import ANSWERS, QUESTIONS, NamedEmbedder
 from winnow.server.backends.models.onnx_encoder import OnnxEncoder
 from winnow.server.errors import WinnowError
@@ -55,7 +63,7 @@ class OnnxFolder(NamedEmbedder):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder.resolve().name)
         graph = next((folder / name for name in GRAPHS if (folder / name).is_file()), None)
-        if graph is None or not (folder / "tokenizer.json").is_file():
+        if graph is None or not (folder / TOKENIZER).is_file():
             raise _unusable_model_error(folder, "it needs model.onnx (or onnx/model.onnx) and tokenizer.json")
         tokenizer = _load_tokenizer(folder)
         rules = read_rules(folder, tokenizer)
@@ -76,7 +84,7 @@ class OnnxFolder(NamedEmbedder):
 
 def _digest_files(folder: Path, graph: Path) -> str:
     try:
-        return digest([*sorted(graph.parent.glob("model.onnx*")), folder / "tokenizer.json"])
+        return digest([*sorted(graph.parent.glob("model.onnx*")), folder / TOKENIZER])
     except OSError as error:
         name = Path(str(error.filename)).name
         raise _unusable_model_error(folder, f"{name} cannot be read: {error.strerror}") from None
@@ -132,7 +140,7 @@ def _read_pooling(folder: Path, config: Mapping[str, Any]) -> Pooling:
 
 
 def _load_tokenizer(folder: Path) -> Tokenizer:
-    path = folder / "tokenizer.json"
+    path = folder / TOKENIZER
     if path.stat().st_size > _TOKENIZER_BYTES:
         raise _unusable_model_error(folder, f"tokenizer.json has more than {_TOKENIZER_BYTES // MIB} MB")
     try:

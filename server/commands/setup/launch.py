@@ -39,7 +39,7 @@ class Launch:
 
     @property
     def serves(self) -> bool:
-        """Whether the command is told to serve, and not to do anything else."""
+        """Whether the command is ``winnow serve``, and no other one."""
         return self.args[:1] == (_SERVE,)
 
     @property

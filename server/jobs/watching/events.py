@@ -1,7 +1,7 @@
 """Changes in folders, as the kernel reports them (watchfiles).
 
 Each folder is watched without its subfolders. Ignored folders then cost nothing, and reaching the kernel's limit
-is an error. (watchfiles hides that error if it is told to ignore folders that it may not read.)
+is an error. (watchfiles hides that error if its option to ignore unreadable folders is on.)
 """
 
 from __future__ import annotations
