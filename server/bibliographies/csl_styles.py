@@ -329,11 +329,25 @@ class _Names(Names):  # type: ignore[misc]
 
 
 class _Name(Name):  # type: ignore[misc]
-    """Names that are sorted without their particles where a style says so of sorting alone."""
+    """Names that are sorted without their particles where a style says so of sorting alone.
+
+    Of given names, words in lower case ("van", or "bell" of bell hooks) have no initial and are written whole.
+    """
+
+    def initialize(self, given: str, mark: str, context: Any) -> str:
+        parts = [part for part in given.split("-") if not (part.isalpha() and part.islower())] or [given]
+        if not self.get_option("initialize-with-hyphen", context):
+            return _initials(" ".join(parts), mark)
+        return "-".join(_initials(part, mark) for part in parts)
 
     def get_option(self, name: str, context: Any = None, sort_options: Any = None) -> Any:
         value = super().get_option(name, context, sort_options)
         return "display-and-sort" if sort_options is not None and value == "sort-only" else value
+
+
+def _initials(given: str, mark: str) -> str:
+    words = given.replace(".", " ").split()
+    return " ".join("".join(f"{word[0]}{mark}" if word[0].isupper() else f" {word} " for word in words).split())
 
 
 class _Substitute(Substitute):  # type: ignore[misc]

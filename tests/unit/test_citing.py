@@ -504,6 +504,22 @@ def test_particles_and_suffixes_stand_where_a_style_has_them(
     assert list(recwarn) == []
 
 
+@pytest.mark.parametrize(
+    ("given", "ieee", "vancouver"),
+    [
+        ("Timothy van", "[1] T. van Zandt,", "1. Zandt T van."),
+        ("C. van den", "[1] C. van den Zandt,", "1. Zandt C van den."),
+        ("bell", "[1] bell Zandt,", "1. Zandt bell."),
+        ("Zia-ur", "[1] Z. Zandt,", "1. Zandt Z."),
+        ("Jean-Luc H.", "[1] J.-L. H. Zandt,", "1. Zandt JLH."),
+    ],
+)
+def test_words_of_given_names_in_lower_case_have_no_initial(given: str, ieee: str, vancouver: str) -> None:
+    item = replace(BOOK, creators=(Creator("Zandt", given),))
+    entries = (describe(item, "ieee"), describe(item, "vancouver"))
+    assert (entries[0].startswith(ieee), entries[1].startswith(vancouver)) == (True, True), entries
+
+
 def test_an_edition_that_is_numbered_as_in_german_is_a_number() -> None:
     assert "(2nd ed.)" in describe(replace(BOOK, more=(("edition", "2."),)), "apa")
 
