@@ -21,7 +21,7 @@ from pydantic_monty import ExternalModule, Monty, MontyClassProxy, MontyError, M
 
 from winnow import client_sdk
 from winnow.client_sdk.client import list_methods
-from winnow.sandbox.protocol import frames, verdicts
+from winnow.sandbox.protocol import frames, sandbox_outcomes
 from winnow.sandbox.protocol.jobs import ScriptJob
 from winnow.sandbox.protocol.limits import MIB, Limits
 from winnow.sandbox.protocol.outcome import Outcome
@@ -242,7 +242,7 @@ class _ScriptRun:
                 frames.dump(_build_report("error", "ResultNotData", error.message, hint=error.hint))
             )
         except OutputLimitReached:
-            report = _report_of_verdict(verdicts.output(Limits(stdout_total_bytes=self._job.stdout_bytes)))
+            report = _report_of_verdict(sandbox_outcomes.output(Limits(stdout_total_bytes=self._job.stdout_bytes)))
             return self._encode_failure(report)
 
     def _feed(self, code: str) -> Any:
@@ -286,7 +286,7 @@ class _ScriptRun:
         size = len(body) - len(b'{"result":}')
         if size > self._job.whole_bytes:
             bound = self._job.result_bytes
-            return frames.dump(_report_of_verdict(verdicts.result_too_large(data, size, bound, "bytes")))
+            return frames.dump(_report_of_verdict(sandbox_outcomes.result_too_large(data, size, bound, "bytes")))
         return body
 
     def _encode_failure(self, report: dict[str, Any]) -> bytes:
@@ -302,10 +302,10 @@ class _ScriptRun:
     def _report_error(self, error: MontyError) -> dict[str, Any]:
         """The error report for the author of the script."""
         if self._flooded:
-            return _report_of_verdict(verdicts.output(Limits(stdout_total_bytes=self._job.stdout_bytes)))
+            return _report_of_verdict(sandbox_outcomes.output(Limits(stdout_total_bytes=self._job.stdout_bytes)))
         cause = error.exception()
         if isinstance(cause, MemoryError):
-            return _report_of_verdict(verdicts.memory(Limits(memory_bytes=self._job.memory_bytes)))
+            return _report_of_verdict(sandbox_outcomes.memory(Limits(memory_bytes=self._job.memory_bytes)))
         place = _place(error, self._job.code)
         message = str(cause)
         if self._refusal and self._refusal["text"] == message:
@@ -355,7 +355,7 @@ def _build_report(status: str, kind: str, message: str, **more: Any) -> dict[str
 def _report_of_verdict(verdict: Outcome) -> dict[str, Any]:
     error = verdict.error
     assert error is not None
-    more = {"hint": error.hint, **verdicts.sizes_of(error)}
+    more = {"hint": error.hint, **sandbox_outcomes.sizes_of(error)}
     return _build_report(verdict.status, error.type, error.message, **more)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from winnow.sandbox.protocol import frames, verdicts
+from winnow.sandbox.protocol import frames, sandbox_outcomes
 from winnow.sandbox.protocol.jobs import ScriptJob
 from winnow.sandbox.protocol.limits import KIB, MIB, WARM_BYTES, Limits
 from winnow.sandbox.protocol.outcome import (
@@ -288,11 +288,11 @@ class Execution:
             async with asyncio.timeout_at(deadline):
                 ending = await self._converse(code)
         except TimeoutError:
-            ending = verdicts.timeout(self._limits)
+            ending = sandbox_outcomes.timeout(self._limits)
         except frames.ProtocolError as error:
             log.warning("a child broke the protocol: %s", error)
             # A frame that a script left unfinished is completed by its last one: its time was up before.
-            ending = self._late or verdicts.violation(str(error))
+            ending = self._late or sandbox_outcomes.violation(str(error))
         except ChildGone:
             ending = None
         finally:
@@ -325,11 +325,11 @@ class Execution:
                 case frames.CallFrame() as request:
                     await child.send(await self._answer(request))
                     if self._late is None and self._host.refusals > _MAX_REFUSALS:
-                        return verdicts.calls(limits)
+                        return sandbox_outcomes.calls(limits)
                 case frames.OutputFrame(text):
                     self._printed.add(text.encode())
                     if self._printed.weight > limits.stdout_total_bytes:
-                        return await self._receive_last() or verdicts.output(limits)
+                        return await self._receive_last() or sandbox_outcomes.output(limits)
                 case frames.ResultFrame() | frames.FailureFrame() as last:
                     return last
 
@@ -397,11 +397,11 @@ class Execution:
             text = value or "null"
         size = len(text.encode())
         if size > limits.result_bytes:
-            refusal = verdicts.result_too_large(value, size, limits.result_bytes, "bytes")
+            refusal = sandbox_outcomes.result_too_large(value, size, limits.result_bytes, "bytes")
             return replace(refusal, whole=text if size <= limits.kept_bytes else None)
         tokens = await count_tokens(text) if count_tokens is not None else 0
         if tokens > limits.result_tokens:
-            refusal = verdicts.result_too_large(value, tokens, limits.result_tokens, "tokens")
+            refusal = sandbox_outcomes.result_too_large(value, tokens, limits.result_tokens, "tokens")
             return replace(refusal, whole=text)
         return Outcome("ok", result=value, usage=Usage(result_tokens=tokens))
 
@@ -419,7 +419,7 @@ class Execution:
         loop, limits = asyncio.get_running_loop(), self._limits
         ahead = min(_WARNING_SECONDS, _WARNING_SHARE * limits.wall_seconds)
         await asyncio.sleep(deadline - ahead - loop.time())
-        self._late = verdicts.timeout(limits)
+        self._late = sandbox_outcomes.timeout(limits)
         if self._answering is not None:
             self._answering.reschedule(0.0)
         for _ in range(_WARNINGS):
@@ -428,14 +428,14 @@ class Execution:
 
     def _explain_death(self, death: ChildDeath) -> Outcome:
         if self._too_large or death.hit_group_limit:
-            return verdicts.memory(self._limits)
+            return sandbox_outcomes.memory(self._limits)
         if death.is_by_cpu_limit(self._limits.cpu_seconds):
-            return verdicts.cpu(self._limits)
+            return sandbox_outcomes.cpu(self._limits)
         if self._late is not None and death.is_by_warning:
             return self._late
         if death.is_fault:
             log.warning("a script was killed by signal %d", death.signal)
-        return verdicts.death(death.signal)
+        return sandbox_outcomes.death(death.signal)
 
     def _usage(self) -> Usage:
         return Usage(

@@ -22,7 +22,7 @@ class ScriptQueueFull(Exception):
     """There was no place: the queue is full, or none came free in time. ``retry_after_s``: when to try again."""
 
     def __init__(self, waiting: int, room: int, retry_after_s: int) -> None:
-        super().__init__(waiting, room, retry_after_s)  # verdicts.py has the message
+        super().__init__(waiting, room, retry_after_s)  # sandbox_outcomes.py has the message
         self.waiting = waiting
         self.room = room
         self.retry_after_s = retry_after_s

@@ -20,7 +20,7 @@ from dataclasses import asdict, replace
 from types import TracebackType
 from typing import Any, Literal
 
-from winnow.sandbox.protocol import verdicts
+from winnow.sandbox.protocol import sandbox_outcomes
 from winnow.sandbox.protocol.limits import Layers, Limits
 from winnow.sandbox.protocol.outcome import (
     CountTokens,
@@ -139,11 +139,11 @@ class Sandbox:
         bounds = self._limits if limits is None else _lower_limits(limits, self._limits)
         size = len(code.encode("utf-8", "surrogatepass"))
         if size > bounds.source_bytes:
-            return self._with_walls(verdicts.source_too_large(size, bounds.source_bytes))
+            return self._with_walls(sandbox_outcomes.source_too_large(size, bounds.source_bytes))
         try:
             await self._queue.enter(client)
         except ScriptQueueFull as full:
-            return self._with_walls(verdicts.queue_full(full.waiting, full.room, full.retry_after_s))
+            return self._with_walls(sandbox_outcomes.queue_full(full.waiting, full.room, full.retry_after_s))
         started = time.monotonic()
         try:
             outcome = await self._run(
@@ -151,7 +151,11 @@ class Sandbox:
             )
             # Closing kills the children; the script was not at fault.
             is_given_up = self._is_closed and outcome.status in ("crashed", "unavailable")
-            return self._with_walls(replace(verdicts.closing(), usage=outcome.usage)) if is_given_up else outcome
+            return (
+                self._with_walls(replace(sandbox_outcomes.closing(), usage=outcome.usage))
+                if is_given_up
+                else outcome
+            )
         finally:
             self._queue.end_turn(client, time.monotonic() - started)
 
@@ -170,7 +174,7 @@ class Sandbox:
             try:
                 runner, child = await self._take_child(limits)
             except SandboxUnavailable as error:
-                return self._with_walls(verdicts.unavailable(str(error)))
+                return self._with_walls(sandbox_outcomes.unavailable(str(error)))
             execution = Execution(child, limits, host, started, skills)
             try:
                 outcome = await execution.complete(code, deadline, count_tokens, on_progress)

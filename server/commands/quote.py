@@ -18,7 +18,7 @@ from winnow.server.commands.terminal.output import (
 )
 from winnow.server.settings.loading import load_settings
 from winnow.server.text.framing import frame_text
-from winnow.server.text.verdicts import render_verdict
+from winnow.server.text.verdict_line import render_verdict
 
 app = command()
 

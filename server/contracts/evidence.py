@@ -107,8 +107,8 @@ class RetrievedEvidence(EvidenceAnswer):
     """Answer of ``kb.retrieve_evidence``: quotes, and whether they answer the question.
 
     ``confidence`` is the probability that the documents in scope answer the question; ``verdict`` is drawn from it
-    (``server.retrieval.verdict`` has the thresholds). ``missing_terms`` are the words of the question that no
-    document in scope has, stop words aside.
+    (``server.retrieval.answer_verdict`` has the thresholds). ``missing_terms`` are the words of the question that
+    no document in scope has, stop words aside.
     """
 
     verdict: Verdict

@@ -10,6 +10,7 @@ from typing import Any
 from winnow.server.bibliographies.locators import cite_place, cited_fields
 from winnow.server.contracts import EvidenceAnswer, RetrievedEvidence
 from winnow.server.contracts.evidence import MAX_QUOTES, ExtractEvidence, RetrieveEvidence
+from winnow.server.operations.answer_judgement import judge_answer
 from winnow.server.operations.answers import text_charges
 from winnow.server.operations.answers.budget import Size
 from winnow.server.operations.answers.paging import Cursor, build_page, fingerprint, resume
@@ -21,14 +22,13 @@ from winnow.server.operations.kb import place_for_scripts, title_of
 from winnow.server.operations.ranking.candidates import BY_ID, rank_distinct
 from winnow.server.operations.ranking.passages import find_passage, passage_not_found
 from winnow.server.operations.ranking.scope import filters_of
-from winnow.server.operations.verdicts import judge_answer
 from winnow.server.runtime.sessions.passage_store import StoredPassage
 from winnow.server.settings.settings import Settings
 from winnow.server.storage.base import above_background
 from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import printable, raw_offset
 from winnow.server.text.quotes.scoring import Quote, quotes
-from winnow.server.text.verdicts import render_verdict
+from winnow.server.text.verdict_line import render_verdict
 from winnow.server.text.words.languages import is_covered
 
 # How many quotes are ranked in all; those that do not fit into one answer are for the next pages.

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from tests.bench import verdict
 from tests.bench.verdict import Judged, area_under_curve, calibration_table, fit, summarise
-from winnow.server.retrieval.verdict import COEFFICIENTS, Signals
+from winnow.server.retrieval.answer_verdict import COEFFICIENTS, Signals
 from winnow.server.text.asked_values import find_asked_value
 
 BY_HAND = Path(verdict.__file__).with_suffix(".jsonl")

@@ -33,18 +33,18 @@ from winnow.server.commands.terminal.progress import show_progress
 from winnow.server.ingest.pipeline import Progress, Target, ingest_documents
 from winnow.server.jobs.target import target_of
 from winnow.server.models import Filters
+from winnow.server.operations.answer_judgement import judge_answer
 from winnow.server.operations.base import DIRECT, Caller, RankingCache, RequestContext
 from winnow.server.operations.ranking.candidates import CandidateList, rank_distinct
-from winnow.server.operations.verdicts import judge_answer
-from winnow.server.retrieval.evaluation import read_collection
-from winnow.server.retrieval.golden_questions import GoldenSet, read_golden
-from winnow.server.retrieval.verdict import (
+from winnow.server.retrieval.answer_verdict import (
     Method,
     Signals,
     Verdict,
     decide,
     estimate_confidence,
 )
+from winnow.server.retrieval.evaluation import read_collection
+from winnow.server.retrieval.golden_questions import GoldenSet, read_golden
 from winnow.server.runtime.sessions.passage_store import PassageStore
 from winnow.server.runtime.sessions.result_store import ResultStore
 from winnow.server.runtime.sessions.saved_values import SavedValues

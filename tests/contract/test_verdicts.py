@@ -16,10 +16,10 @@ from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.contracts.evidence import MAX_MISSING_TERMS
 from winnow.server.ingest.pipeline import RawDocument, ingest_documents
 from winnow.server.jobs.target import target_of
+from winnow.server.operations.answer_judgement import judge_answer
 from winnow.server.operations.base import DIRECT, Caller, RankingCache, RequestContext
 from winnow.server.operations.ranking.candidates import fetch_by_id, rank_distinct
 from winnow.server.operations.ranking.scope import filters_of
-from winnow.server.operations.verdicts import judge_answer
 from winnow.server.runtime.deadlines import deadline_after, use_deadline
 from winnow.server.runtime.sessions.passage_store import PassageStore
 from winnow.server.runtime.sessions.result_store import ResultStore

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from winnow.sandbox.protocol.verdicts import unavailable
+from winnow.sandbox.protocol.sandbox_outcomes import unavailable
 from winnow.server.errors import WinnowError
 from winnow.server.runtime.sessions.host_words import error_for, warnings_for
 from winnow.server.runtime.sessions.identities import key_name

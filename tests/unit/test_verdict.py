@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winnow.server.backends.models.installed.table import DEFAULT, MODELS
-from winnow.server.retrieval import verdict
-from winnow.server.retrieval.verdict import (
+from winnow.server.retrieval import answer_verdict
+from winnow.server.retrieval.answer_verdict import (
     ANSWERED_FROM,
     COSINE_SCALES,
     NOT_FOUND_BELOW,
@@ -25,7 +25,7 @@ from winnow.server.retrieval.verdict import (
     measure_signals,
     rescale_cosine,
 )
-from winnow.server.text.verdicts import render_verdict
+from winnow.server.text.verdict_line import render_verdict
 from winnow.server.text.words.tokens import FALLBACK
 
 shares = st.floats(0, 1)
@@ -213,5 +213,5 @@ def test_a_rare_word_that_is_missing_leaves_an_english_answer_in_part() -> None:
 
 
 def test_no_word_is_rare_without_the_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verdict, "encoding_name", lambda: FALLBACK)
+    monkeypatch.setattr(answer_verdict, "encoding_name", lambda: FALLBACK)
     assert not is_rare("pulumi")

@@ -23,7 +23,7 @@ from winnow.sandbox.child.language.refusals import Rejected
 from winnow.sandbox.child.language.script_source import FILE_NAME
 from winnow.sandbox.child.modules import asyncio_loop
 from winnow.sandbox.child.results import NotData
-from winnow.sandbox.protocol import verdicts
+from winnow.sandbox.protocol import sandbox_outcomes
 from winnow.sandbox.protocol.limits import Limits
 from winnow.sandbox.protocol.outcome import Outcome
 
@@ -68,7 +68,7 @@ def _report_of_verdict(verdict: Outcome) -> dict[str, Any]:
     error = verdict.error
     assert error is not None
     report = _build_report(verdict.status, error.type, error.message, hint=error.hint)
-    report["error"] |= verdicts.sizes_of(error)
+    report["error"] |= sandbox_outcomes.sizes_of(error)
     return report
 
 
@@ -109,7 +109,7 @@ def _column_of_call(call: UnawaitedCall) -> int | None:
 
 def report_output_limit(bound: int) -> dict[str, Any]:
     """The report of a script that printed too much."""
-    return _report_of_verdict(verdicts.output(Limits(stdout_total_bytes=bound)))
+    return _report_of_verdict(sandbox_outcomes.output(Limits(stdout_total_bytes=bound)))
 
 
 def report_time_limit(error: BaseException) -> dict[str, Any]:
@@ -120,12 +120,12 @@ def report_time_limit(error: BaseException) -> dict[str, Any]:
 
 def report_memory_limit(bound: int) -> dict[str, Any]:
     """The report of a script that ran out of memory."""
-    return _report_of_verdict(verdicts.memory(Limits(memory_bytes=bound)))
+    return _report_of_verdict(sandbox_outcomes.memory(Limits(memory_bytes=bound)))
 
 
 def report_large_result(value: Any, size: int, bound: int) -> dict[str, Any]:
     """The report of a result that is too large: results are never cut."""
-    return _report_of_verdict(verdicts.result_too_large(value, size, bound, "bytes"))
+    return _report_of_verdict(sandbox_outcomes.result_too_large(value, size, bound, "bytes"))
 
 
 def report_exception(error: BaseException) -> dict[str, Any]:

@@ -16,10 +16,7 @@ from winnow.server.models import Passage
 from winnow.server.operations.base import RequestContext
 from winnow.server.operations.kb import title_of
 from winnow.server.operations.ranking.candidates import CandidateList
-from winnow.server.retrieval.lexical import find_content_words
-from winnow.server.retrieval.nearness import is_stated_near
-from winnow.server.retrieval.queries import ParsedQuery
-from winnow.server.retrieval.verdict import (
+from winnow.server.retrieval.answer_verdict import (
     ANSWERED_FROM,
     Signals,
     WordScores,
@@ -29,6 +26,9 @@ from winnow.server.retrieval.verdict import (
     rescale_cosine,
     weigh_words,
 )
+from winnow.server.retrieval.lexical import find_content_words
+from winnow.server.retrieval.nearness import is_stated_near
+from winnow.server.retrieval.queries import ParsedQuery
 from winnow.server.runtime.deadlines import current_deadline
 from winnow.server.text.asked_values import ValueKind, find_asked_value
 from winnow.server.text.printable import printable
