@@ -1,7 +1,8 @@
 """Finds the item of a file: by the path of an attachment, else by its DOI, else by its title and year.
 
-Nothing is guessed. Where several items fit, or only a part of the evidence does, the file has no item, and the
-reason says which items were near.
+A DOI on the first pages may be that of a work which is cited there: where title and year are those of another item
+alone, that is the item. Nothing is guessed. Where several items fit, or only a part of the evidence does, the file
+has no item, and the reason says which items were near.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _MOST_NAMED = 5
 _SEVERAL = "{evidence} fits several entries: {keys}"
 _NO_YEAR = "the title is that of {key}, but the year {year} is not in its first pages"
 _UNDATED = "the title is that of {key}, which has no year that could confirm it"
+_TITLE_AND_YEAR = "its title and year"
 _NO_MATCH = "no entry has its path, its DOI, or its title and year"
 
 
@@ -38,7 +40,7 @@ class FileFacts:
 
 @dataclass(frozen=True, slots=True)
 class FoundItem:
-    """The item of a file; without one, the reason."""
+    """The item of a file and the evidence for it; without one, the reason."""
 
     item: LibraryItem | None
     reason: str = ""
@@ -84,14 +86,19 @@ class Matcher:
         """The item of the file at this absolute path below the folder ``source``."""
         candidates = (
             ("its path", self._find_by_path(path, source)),
-            (f"its DOI {facts.doi}", self._dois.get(plain_doi(facts.doi).casefold(), ())),
+            (f"its DOI {facts.doi}", self._find_by_doi(facts)),
         )
         for evidence, items in candidates:
             if len(items) == 1:
-                return FoundItem(items[0])
+                return FoundItem(items[0], evidence)
             if items:
                 return FoundItem(None, _SEVERAL.format(evidence=evidence, keys=_list_keys(items)))
         return self._find_by_title(facts)
+
+    def _find_by_doi(self, facts: FileFacts) -> Sequence[LibraryItem]:
+        items = self._dois.get(plain_doi(facts.doi).casefold(), ())
+        is_cited = all(plain_title(item.title) not in ("", facts.title) for item in items)
+        return () if is_cited and self._find_by_title(facts).item else items
 
     def _find_by_path(self, path: PurePath, source: PurePath) -> Sequence[LibraryItem]:
         whole = path.as_posix()
@@ -104,7 +111,7 @@ class Matcher:
         same = self._titles.get(facts.title, ()) if facts.title else ()
         dated = [item for item in same if item.year and item.year in facts.years]
         if len(dated) == 1:
-            return FoundItem(dated[0])
+            return FoundItem(dated[0], _TITLE_AND_YEAR)
         if dated or len(same) > 1:
             return FoundItem(None, _SEVERAL.format(evidence="its title", keys=_list_keys(dated or same)))
         if same:

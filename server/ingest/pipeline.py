@@ -19,7 +19,7 @@ graph (``server.ingest.graph_update``); where one cannot, the next run updates i
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
@@ -316,9 +316,14 @@ class _IngestRun:
         self._write(Batch(source, deleted=deleted, stamps=dict.fromkeys(sorted(missing))))
 
     def index_references(self, references: References) -> None:
-        """Index the entries without a file; the documents of those that have one now are deleted."""
+        """Index the entries without a file.
+
+        The documents of those that have one now are deleted, and those of older bibliographies with their keys.
+        """
         source = references.source
-        covered = references.cover(self._target.catalogue.documents(self._target.project))
+        documents = list(self._target.catalogue.documents(self._target.project))
+        covered = references.cover(documents)
+        self._delete_entries(references.replaced(documents))
         names = {references.uri_of(key) for key in covered}
         known = self._by_origin.get((source, ""), [])
         self._write(Batch(source, deleted=[each.id for each in known if each.uri in names]))
@@ -326,6 +331,14 @@ class _IngestRun:
         self._by_origin[source, ""] = rest = [each for each in known if each.uri not in kept]
         if not references.is_empty or self._deletions.admit(source, len(rest), is_emptied=True):
             self.index(source, [Origin("", references.documents())])
+
+    def _delete_entries(self, entries: Iterable[Document]) -> None:
+        by_source = defaultdict[str, list[Document]](list)
+        for each in entries:
+            by_source[each.source].append(each)
+            self._by_uri.pop(each.uri, None)
+        for source, gone in by_source.items():
+            self._write(Batch(source, deleted=[each.id for each in gone]))
 
     def finish(self) -> IngestReport:
         """Optimize and flush the stores, update the graph, and build the report."""

@@ -127,11 +127,12 @@ def _describe(report: IngestReport, request: JobRequest) -> Iterator[str]:
 
 
 def _describe_references(references: ReferenceReport | None) -> Iterator[str]:
-    """The number and the first of: entries that were not read, files without an entry, entries without a file."""
+    """The number and the first of: entries not read or not taken, files without an entry, missing files."""
     if references is None:
         return
     for head, named, count in (
         ("entry not read", references.flaws, len(references.flaws)),
+        ("not changed", references.newer, references.newer_count),
         ("no entry", references.unmatched_files, references.unmatched_files_count),
         ("no file", references.missing_files, references.missing_files_count),
     ):

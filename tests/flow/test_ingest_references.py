@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,10 @@ def test_documents_get_the_facts_of_their_entries_and_entries_without_a_file_are
         entries=4,
         matched=2,
         without_file=2,
+        matched_files=(
+            NamedReason("ohm.md", "ohm, by its path"),
+            NamedReason("piles.md", "volt, by its title and year"),
+        ),
         unmatched_files=(NamedReason("other.md", "no entry has its path, its DOI, or its title and year"),),
         unmatched_files_count=1,
         missing_files=(NamedReason("lost", "its file is not among the documents: lost.pdf"),),
@@ -147,6 +152,34 @@ def test_files_of_an_earlier_ingest_count_as_files_of_their_entries(target: Targ
     assert report.references is not None
     assert (report.references.matched, report.references.without_file) == (0, 2)
     assert "library.bib#ohm" not in documents(target)
+
+
+def test_a_newer_bibliography_replaces_the_entries_of_an_older_one_and_says_so(
+    target: Target, library: Library
+) -> None:
+    library.ingest(target)
+    newer = library.file.with_name("library-new.bib")
+    newer.write_text(ENTRIES["note"].replace("Quasars are far away.", "Quasars are farther away."), "utf-8")
+    os.utime(library.file, ns=(0, 0))
+    report = ingest_paths(target, [], references=newer)
+    assert report.references is not None
+    assert (report.references.without_file, report.references.replaced) == (1, 1)
+    held = documents(target)
+    assert [name for name in sorted(held) if "#" in name] == ["library-new.bib#note", "library.bib#lost"]
+    assert target.catalogue.text(held["library-new.bib#note"].id, "p") == "Quasars are farther away."
+    again = ingest_paths(target, [], references=library.file).references
+    assert again is not None
+    assert again.newer == (NamedReason("note", "kept as library-new.bib has it, which is newer"),)
+    assert documents(target).keys() == held.keys()
+
+
+def test_an_entry_of_a_bibliography_that_is_gone_is_replaced_by_any_other(
+    target: Target, library: Library
+) -> None:
+    library.ingest(target)
+    moved = library.file.rename(library.file.with_name("moved.bib"))
+    ingest_paths(target, [library.papers], references=moved)
+    assert [name for name in sorted(documents(target)) if "#" in name] == ["moved.bib#lost", "moved.bib#note"]
 
 
 def test_a_changed_file_is_matched_anew(target: Target, library: Library) -> None:

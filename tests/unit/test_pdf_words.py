@@ -192,6 +192,10 @@ def test_authors_are_parted(stated: str, names: list[str]) -> None:
         ("See https://doi.org/10.1000/abc.7.", "10.1000/abc.7"),
         ("(doi:10.1016/S0140-6736(05)67728-8)", "10.1016/S0140-6736(05)67728-8"),
         ("version 10.4/2", ""),
+        ("please cite [the paper](http://dx.doi.org/10.1000/cited)", ""),
+        ("[the paper](https://doi.org/10.1000/cited) [DOI](https://doi.org/10.1000/own)", "10.1000/own"),
+        ("[https://doi.org/10.1000/own](https://doi.org/10.1000/own)", "10.1000/own"),
+        ("[10.1000/own](https://example.org/own)", "10.1000/own"),
     ],
 )
 def test_the_first_doi_is_found_without_the_marks_after_it(text: str, doi: str) -> None:

@@ -41,7 +41,7 @@ def _find(items: list[LibraryItem], file: str = "x.pdf", facts: FileFacts = NOTH
     ],
 )
 def test_a_file_has_the_entry_whose_attachment_it_is(path: str, file: str) -> None:
-    assert _find([_item("other", "/data/papers/y.pdf"), _item("a", path)], file) == ("a", "")
+    assert _find([_item("other", "/data/papers/y.pdf"), _item("a", path)], file) == ("a", "its path")
 
 
 @pytest.mark.parametrize("path", ["/home/other/x.pdf", "other/x.pdf", "x.pdf.txt", "../x.pdf", "", "X.pdf"])
@@ -57,6 +57,29 @@ def test_a_path_counts_more_than_a_doi_and_a_doi_more_than_a_title() -> None:
     ]
     facts = FileFacts("https://doi.org/10.1000/abc", "a study", (2019,))
     assert [_find(items[start:], facts=facts)[0] for start in range(3)] == ["by_path", "by_doi", "by_title"]
+
+
+@pytest.mark.parametrize(
+    ("title", "year", "found"),
+    [
+        ("A study", 2019, ("guide", "its title and year")),
+        ("A study", 1999, ("cited", "its DOI 10.1/x")),
+        ("Another", 2019, ("cited", "its DOI 10.1/x")),
+    ],
+)
+def test_a_doi_is_that_of_a_cited_work_where_title_and_year_are_those_of_another(
+    title: str, year: int, found: tuple[str, str]
+) -> None:
+    items = [
+        _item("cited", title="What it cites", doi="10.1/x", year=2005),
+        _item("guide", title=title, year=year),
+    ]
+    assert _find(items, facts=FileFacts("10.1/x", "a study", (2005, 2019))) == found
+
+
+def test_of_works_with_one_title_a_doi_decides() -> None:
+    items = [_item("a", title="A study", doi="10.1/x", year=2018), _item("b", title="A study", year=2019)]
+    assert _find(items, facts=FileFacts("10.1/x", "a study", (2019,)))[0] == "a"
 
 
 @pytest.mark.parametrize(
@@ -106,11 +129,13 @@ def test_a_match_has_evidence_that_no_other_entry_has(
     found, reason = _find(items, file, facts)
     paths = {item.citekey for item in items if {file, f"/data/papers/{file}"} & {a.path for a in item.attachments}}
     dois = {item.citekey for item in items if doi and item.doi == doi}
+    titled = {plain_title(item.title) for item in items if item.citekey in dois}
     titles = {item.citekey for item in items if title and plain_title(item.title) == facts.title}
     dated = {item.citekey for item in items if item.citekey in titles and item.year == 2019}
-    evidence = paths or dois or dated
-    assert (bool(found), bool(reason)) == (len(evidence) == 1, len(evidence) != 1)
-    assert not found or {found} == evidence
+    is_cited = len(dated) == 1 and not titled & {"", facts.title}
+    evidence = paths or (() if is_cited else dois) or dated
+    assert (bool(found), bool(reason)) == (len(evidence) == 1, True)
+    assert not found or {found} == set(evidence)
 
 
 _LABELS = st.text("abcÄ 1", max_size=8).map(str.strip)

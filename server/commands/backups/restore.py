@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -119,15 +120,18 @@ def _next_steps(backup: Backup, where: str) -> list[str]:
         }
         rest = [source for source in sources if source not in watched]
         named = {references[source] for source in rest if references.get(source, source) != source}
-        found = [_step_of(source, project, references.get(source)) for source in rest if source not in named]
+        known = sorted(source for source, reference in references.items() if reference == source)
+        unnamed = (source for source in rest if source not in named)
+        found = [_step_of(source, project, references.get(source), known) for source in unnamed]
         steps += [f"winnow {command}{where}{note}" for command, note in found if command]
     return [*steps, *([f"winnow watch{where}"] if backup.sources else [])]
 
 
-def _step_of(source: str, project: str, references: str | None) -> tuple[str, str]:
+def _step_of(source: str, project: str, references: str | None, known: Sequence[str]) -> tuple[str, str]:
     """The command that reads a source again, "" for none, and a note.
 
-    ``references`` is the bibliography of the source: itself where it is one, "" an unknown one, None for none.
+    ``references`` is the bibliography of the source: itself where it is one, "" an unknown one, perhaps one of
+    those that are ``known``, None for none.
     """
     from winnow.server.ingest.file_discovery import IMPORTED
     from winnow.server.jobs.watching.sources import ZOTERO
@@ -142,7 +146,8 @@ def _step_of(source: str, project: str, references: str | None) -> tuple[str, st
     if references is None:
         return f"ingest {path} --project {project}", ""
     if not references:
-        note = " (FILE: the bibliography of these documents)"
+        which = f", perhaps {' or '.join(map(_quote, known))}" if known else ""
+        note = f" (FILE: the bibliography of these documents{which})"
         return f"ingest {path} --references FILE --project {project}", note
     what = f"--references {_quote(references)}"
     return f"ingest {what if references == source else f'{path} {what}'} --project {project}", ""

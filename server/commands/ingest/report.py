@@ -166,8 +166,11 @@ def _format_references(references: ReferenceReport) -> Iterator[str]:
         f"references: {count_of(references.entries, 'entry', 'entries')}, "
         f"{count_of(references.matched, 'file')} matched, "
         f"{count_of(references.without_file, 'entry', 'entries')} indexed by title and abstract"
+        + (f", {references.replaced:,} in place of an older bibliography's" if references.replaced else "")
     )
+    yield from _list_reasons("entry", references.matched_files, references.matched)
     yield from _list_reasons("not read", references.flaws, len(references.flaws))
+    yield from _list_reasons("not changed", references.newer, references.newer_count)
     yield from _list_reasons("no entry", references.unmatched_files, references.unmatched_files_count)
     yield from _list_reasons("no file", references.missing_files, references.missing_files_count)
 

@@ -9,7 +9,7 @@ embedded, except for the title.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 
 from winnow.server.bibliographies.facts import CITEKEY, facts_of, merge_facts
 from winnow.server.bibliographies.matching import FileFacts, FoundItem, Matcher, plain_title, years_in
-from winnow.server.bibliographies.reading import Bibliography
+from winnow.server.bibliographies.reading import Bibliography, has_suffix_of_bibliography
 from winnow.server.bibliographies.records import LibraryItem
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.children.parser import ParserProcess
@@ -33,6 +33,7 @@ _MARK = "\n"
 _FIRST_CHARS = 8_000
 _DIGEST_BYTES = 8
 _NOT_FOUND = "its file is not among the documents: {path}"
+_NEWER = "kept as {name} has it, which is newer"
 
 
 def read_references(parser: ParserProcess, path: Path) -> References:
@@ -68,6 +69,8 @@ class References:
         self._marks: dict[Path, str] = {}
         self._found: dict[Path, tuple[str, FoundItem]] = {}
         self._covered: set[str] = set()
+        self._newer: dict[str, str] = {}  # citekey -> the newer bibliography that has it
+        self._replaced = 0
 
     def stamp_of(self, stamp: str, file: File, source: str, former: str | None = None) -> str:
         """The stamp of a file with its mark: of its reading in this run, else of its ``former`` stamp."""
@@ -100,10 +103,29 @@ class References:
     # --- entries without a file
 
     def cover(self, documents: Iterable[Document]) -> Set[str]:
-        """Note which entries have a file among these documents; returns their keys."""
-        files = (document for document in documents if document.source != self.source)
-        self._covered = self._items.keys() & {str(document.metadata.get(CITEKEY)) for document in files}
-        return self._covered
+        """Note which entries have a file among these documents, or stay as a newer bibliography has them.
+
+        Returns the keys of both.
+        """
+        others = [document for document in documents if document.source != self.source]
+        files = {_key_of(each) for each in others if not is_entry(each.source, each.uri)}
+        self._covered = self._items.keys() & files
+        self._newer = {
+            key: name_of(Path(each.source).name)
+            for each in others
+            if (key := _key_of(each)) in self._items.keys() - files
+            and is_entry(each.source, each.uri)
+            and _is_newer(each.source, self.source)
+        }
+        return self._covered | self._newer.keys()
+
+    def replaced(self, documents: Iterable[Document]) -> Sequence[Document]:
+        """The entries of older bibliographies with the keys of this one. For after ``cover``."""
+        keys = self._items.keys() - self._newer.keys()
+        others = (each for each in documents if each.source != self.source and is_entry(each.source, each.uri))
+        older = [each for each in others if _key_of(each) in keys]
+        self._replaced += len(older)
+        return older
 
     def uri_of(self, citekey: str) -> str:
         """The name of the document of an entry."""
@@ -122,7 +144,7 @@ class References:
     def documents(self) -> Iterator[RawDocument]:
         """A document for each entry without a file, of its title and abstract."""
         for citekey, item in self._items.items():
-            if citekey not in self._covered and (item.title or item.abstract):
+            if citekey not in self._covered | self._newer.keys() and (item.title or item.abstract):
                 yield RawDocument(
                     self.uri_of(citekey),
                     "record",
@@ -137,7 +159,10 @@ class References:
         """The fit of the entries and the files of this run."""
         found = [(name, match) for name, match in self._found.values()]
         files = [NamedReason(name, match.reason) for name, match in found if match.item is None]
-        rest = [item for key, item in self._items.items() if key not in self._covered]
+        matched = [NamedReason(name, f"{m.item.citekey}, by {m.reason}") for name, m in found if m.item]
+        newer = [NamedReason(key, _NEWER.format(name=name)) for key, name in self._newer.items()]
+        known = self._covered | self._newer.keys()
+        rest = [item for key, item in self._items.items() if key not in known]
         missing = [
             NamedReason(item.citekey, _NOT_FOUND.format(path=name_of(item.attachments[0].path)))
             for item in rest
@@ -148,12 +173,33 @@ class References:
             entries=len(self._items),
             matched=len(found) - len(files),
             without_file=sum(1 for item in rest if item.title or item.abstract),
+            replaced=self._replaced,
+            matched_files=tuple(matched[:MOST_LISTED]),
+            newer=tuple(newer[:MOST_LISTED]),
+            newer_count=len(newer),
             unmatched_files=tuple(files[:MOST_LISTED]),
             unmatched_files_count=len(files),
             missing_files=tuple(missing[:MOST_LISTED]),
             missing_files_count=len(missing),
             flaws=tuple(NamedReason(f"line {flaw.line}: {flaw.name}", flaw.reason) for flaw in self._flaws),
         )
+
+
+def is_entry(source: str, uri: str) -> bool:
+    """Whether a document of this source and name is an entry of a bibliography."""
+    return has_suffix_of_bibliography(source) and uri.startswith(f"{name_of(Path(source).name)}#")
+
+
+def _key_of(document: Document) -> str:
+    return str(document.metadata.get(CITEKEY))
+
+
+def _is_newer(other: str, source: str) -> bool:
+    """Whether a bibliography that is still there was changed after another one."""
+    try:
+        return Path(other).stat().st_mtime_ns > Path(source).stat().st_mtime_ns
+    except OSError:
+        return False
 
 
 def add_work(raw: RawDocument, item: LibraryItem) -> RawDocument:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from winnow.server.backends.catalogue import Catalogue
+from winnow.server.bibliographies.reading import has_suffix_of_bibliography
 from winnow.server.claims.exchange import export_lines
 from winnow.server.claims.notebook_heads import were_written
 from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
@@ -36,7 +37,7 @@ from winnow.server.projects.backup.archive import (
     ProjectsPart,
     SourcesPart,
 )
-from winnow.server.projects.backup.references import has_suffix_of_bibliography, pair_references
+from winnow.server.projects.backup.references import pair_references
 from winnow.server.storage.files.private_file import create_private
 from winnow.server.storage.files.store_folder import CATALOGUE, require_catalogue
 from winnow.server.storage.keys.key_file import read_keys

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from winnow.server.backends.catalogue import Catalogue
+from winnow.server.bibliographies.reading import has_suffix_of_bibliography
 from winnow.server.claims.exchange import check_lines, import_lines
 from winnow.server.claims.notebook_heads import heads_path
 from winnow.server.claims.sqlite_store import FOLDER, SqliteClaimStore, claims_path
@@ -39,7 +40,7 @@ from winnow.server.projects.backup.archive import (
     ProjectsPart,
     SourcesPart,
 )
-from winnow.server.projects.backup.references import has_suffix_of_bibliography, pair_references
+from winnow.server.projects.backup.references import pair_references
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.settings.project_settings import ProjectSettings
 from winnow.server.storage.files.lock import ENGINE, HOLDER, RUNNER, WATCHER, WRITER, StoreLock

@@ -16,6 +16,7 @@ _NO_TITLE = re.compile(
 _NO_AUTHOR = re.compile(r"(?:anonymous|unknown|author|admin(?:istrator)?|user|root|owner|\W*)", re.I)
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(?:(\d\d)(\d\d)(\d\d)?)?(?:(Z)|([+-]\d\d)'?(\d\d)?)?")
 _DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>\[\]{}|\\^`]+")
+_LINK = re.compile(r"\[([^\[\]]*)\]\([^()\s]*\)")
 _DOI_PAGES, _DOI_CHARS = 2, 12_000
 _LONGEST_AUTHORS = 2_000
 _MOST_AUTHORS = 100
@@ -80,10 +81,17 @@ def iso_date(stated: str) -> str:
 
 
 def find_doi(subject: str, pages: Iterable[Page]) -> str:
-    """The DOI in the entry "Subject" or on the first two pages; "" without one."""
+    """The DOI in the entry "Subject" or on the first two pages; "" without one.
+
+    One that only the target of a link has ("the paper", with its DOI behind it) is that of a work that is cited.
+    """
     texts = (block.text for page in pages if page.number <= _DOI_PAGES for block in page.blocks)
-    match = _DOI.search("\n".join((subject, *texts))[:_DOI_CHARS])
+    match = _DOI.search(_LINK.sub(_label, "\n".join((subject, *texts))[:_DOI_CHARS]))
     return _trim(match[0]) if match else ""
+
+
+def _label(link: re.Match[str]) -> str:
+    return link[0] if "doi" in link[1].casefold() else link[1]
 
 
 def _trim(doi: str) -> str:
