@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -40,11 +39,6 @@ class Bibliography:
 
 
 _PACKED: TypeAdapter[Bibliography] = TypeAdapter(Bibliography)
-
-
-def has_suffix_of_bibliography(source: str) -> bool:
-    """Whether the name of a source may be that of a bibliography. Collections of other data end in .json too."""
-    return Path(source).is_absolute() and Path(source).suffix.lower() in SUFFIXES
 
 
 def read_bibliography(text: str, suffix: str) -> Bibliography:

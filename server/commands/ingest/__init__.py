@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -174,8 +175,8 @@ def _check_given(paths: list[Path], references: Path | None) -> None:
     if bibliography := next((path for path in paths if path.suffix.lower() in _BIBLIOGRAPHIES), None):
         raise WinnowError(
             "INVALID_REQUEST",
-            f"{bibliography} is a bibliography; its entries are indexed by: winnow ingest FOLDER --references "
-            f"{bibliography}, with the folder of its files or without one",
+            f"{bibliography} is a bibliography; its entries are indexed, with the folder of its files or without one, "
+            f"by: winnow ingest FOLDER --references {shlex.quote(str(bibliography))}",
         )
 
 

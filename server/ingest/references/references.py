@@ -17,7 +17,7 @@ from typing import Any
 
 from winnow.server.bibliographies.facts import CITEKEY, facts_of, merge_facts
 from winnow.server.bibliographies.matching import FileFacts, FoundItem, Matcher, plain_title, years_in
-from winnow.server.bibliographies.reading import Bibliography, has_suffix_of_bibliography
+from winnow.server.bibliographies.reading import SUFFIXES, Bibliography
 from winnow.server.bibliographies.records import LibraryItem
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.children.parser import ParserProcess
@@ -183,6 +183,11 @@ class References:
             missing_files_count=len(missing),
             flaws=tuple(NamedReason(f"line {flaw.line}: {flaw.name}", flaw.reason) for flaw in self._flaws),
         )
+
+
+def has_suffix_of_bibliography(source: str) -> bool:
+    """Whether the name of a source may be that of a bibliography. Collections of other data end in .json too."""
+    return Path(source).is_absolute() and Path(source).suffix.lower() in SUFFIXES
 
 
 def is_entry(source: str, uri: str) -> bool:

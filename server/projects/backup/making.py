@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from winnow.server.backends.catalogue import Catalogue
-from winnow.server.bibliographies.reading import has_suffix_of_bibliography
 from winnow.server.claims.exchange import export_lines
 from winnow.server.claims.notebook_heads import were_written
 from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
 from winnow.server.claims.store import Notebook
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.file_discovery import IMPORTED
-from winnow.server.ingest.references.references import has_entry
+from winnow.server.ingest.references.references import has_entry, has_suffix_of_bibliography
 from winnow.server.jobs.job_files import JobFiles
 from winnow.server.jobs.watching.sources import WatchedSource, read_sources
 from winnow.server.projects.backup.archive import (

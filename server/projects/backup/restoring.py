@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from winnow.server.backends.catalogue import Catalogue
-from winnow.server.bibliographies.reading import has_suffix_of_bibliography
 from winnow.server.claims.exchange import check_lines, import_lines
 from winnow.server.claims.notebook_heads import heads_path
 from winnow.server.claims.sqlite_store import FOLDER, SqliteClaimStore, claims_path
 from winnow.server.claims.store import Notebook
 from winnow.server.errors import WinnowError
+from winnow.server.ingest.references.references import has_suffix_of_bibliography
 from winnow.server.jobs.job_files import JobFiles
 from winnow.server.jobs.records import Job
 from winnow.server.jobs.watching import sources as source_file
