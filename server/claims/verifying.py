@@ -338,15 +338,11 @@ def _describe_closest(evidence: Evidence, source: SourceText, document: Document
     near = closest(evidence.quote, source)
     known = evidence.model_copy(update={"document": one_line(document.uri, 2_000), "document_id": document.id})
     shown = shorten(one_line(evidence.quote), 60)
+    lacks = f'the quote "{shown}" is not in the text read from {document.uri}'
     if near is None or not near.is_altered_quote:
-        return _failed(known, "missing", f'the quote "{shown}" is not in the text read from {document.uri}', at)
+        return _failed(known, "missing", lacks, at)
     text = shorten(one_line(source.text[near.start : near.end]), _CLOSEST_CHARS)
-    return _failed(
-        known,
-        "drifted",
-        f'the quote "{shown}" is not in the text read from {document.uri}, which says: {text}',
-        at,
-    )
+    return _failed(known, "drifted", f"{lacks}, which says: {text}", at)
 
 
 def _failed(evidence: Evidence, status: str, note: str, at: float) -> CheckedEvidence:

@@ -166,7 +166,7 @@ def test_a_claim_gets_the_warnings_of_its_quotes_and_of_its_words(store: Store) 
     assert [each.status for each in found.evidence] == ["verified", "drifted"]
     drifted, number, negation = found.warnings
     assert drifted.startswith(
-        'the quote "The gateway listens on port 9443" is not in the text read from other.md, which says: The gateway'
+        'the quote "The gateway listens on port 9443" is not in the text read from other.md, which says: The '
     )
     assert (number, negation) == (
         'the claim says "30 days", which the quote does not',
