@@ -175,7 +175,7 @@ def _check_given(paths: list[Path], references: Path | None) -> None:
     if bibliography := next((path for path in paths if path.suffix.lower() in _BIBLIOGRAPHIES), None):
         raise WinnowError(
             "INVALID_REQUEST",
-            f"{bibliography} is a bibliography; its entries are indexed, with the folder of its files or without, by: "
+            f"{bibliography} is a bibliography; its entries are indexed, with its folder of files or without, by: "
             f"winnow ingest FOLDER --references {shlex.quote(str(bibliography))}",
         )
 
