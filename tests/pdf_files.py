@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -54,6 +55,22 @@ class WithMinus:
             f"BT 0 0 0 rg 0 Tr /F1 {self.size} Tf 1 0 0 1 {self.x} {self.y} Tm ({_escape(self.before)} ) Tj "
             f"/F4 {self.size} Tf (-) Tj /F1 {self.size} Tf ( {_escape(self.after)}) Tj ET"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class WithLetters:
+    """A line of text whose parts in braces, of j and k, are in a font that has them as letters of mathematics."""
+
+    x: float
+    y: float
+    text: str
+
+    def draw(self) -> str:
+        parts = re.split("[{}]", self.text)
+        shown = " ".join(
+            f"/{'F11' if place % 2 else 'F1'} 10 Tf ({_escape(part)}) Tj" for place, part in enumerate(parts)
+        )
+        return f"BT 0 0 0 rg 0 Tr 1 0 0 1 {self.x} {self.y} Tm {shown} ET"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +189,7 @@ class Corner:
         return f"BT 0 0 0 rg 0 Tr /F9 10 Tf 1 0 0 1 {self.x} {self.y} Tm (A) Tj ET"
 
 
-Drawing = Text | WithMinus | Drawn | NamedSigns | Enlarged | Box | Picture | Form | Corner
+Drawing = Text | WithMinus | WithLetters | Drawn | NamedSigns | Enlarged | Box | Picture | Form | Corner
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +240,7 @@ class _Writer:
                  for name in ("Helvetica", "Helvetica-Bold", "Courier")]  # fmt: skip
         fonts += [self._symbols(), self._drawn(1), self._libertine(), self._drawn(0.03)]
         fonts += [self._drawn(1, dict(enumerate((",", "5", "-", ".", "#0C", "#1A"), 2))), self._shapes()]
-        fonts += [self._drawn(0.24)]
+        fonts += [self._drawn(0.24), self._mathematics()]
         image = self._add("<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray"
                           " /BitsPerComponent 8", b"\x80")  # fmt: skip
         pages = [self._page(number, drawings, fonts, image) for number, drawings in enumerate(self.file.pages)]
@@ -271,6 +288,15 @@ class _Writer:
             "<< /Type /Font /Subtype /Type1 /BaseFont /ABCDEF+LCIRCLE10 /FirstChar 65 /LastChar 65 /Widths [400]"
             f" /FontDescriptor {descriptor} 0 R /ToUnicode {signs} 0 R >>"
         )
+
+    def _mathematics(self) -> int:
+        """An italic font whose letters j and k are those that Unicode has for mathematics."""
+        signs = self._add(
+            "<<",
+            b"1 begincodespacerange <00> <ff> endcodespacerange "
+            b"2 beginbfchar <6A> <D835DC57> <6B> <D835DC58> endbfchar",
+        )
+        return self._add(f"<< /Type /Font /Subtype /Type1 /BaseFont /Times-Italic /ToUnicode {signs} 0 R >>")
 
     def _libertine(self) -> int:
         return self._add(

@@ -22,6 +22,7 @@ from tests.pdf_files import (
     PdfFile,
     Picture,
     Text,
+    WithLetters,
     WithMinus,
     build_pdf,
     paragraph,
@@ -365,6 +366,27 @@ def test_a_line_that_comes_back_where_the_text_of_most_pages_begins_is_no_head(r
     ]
     text = read(PdfFile(pages)).text
     assert (text.count("Example:"), text.count("begins with its own line.")) == (3, 9)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("the transform in a packed layout, where {j} is the index", "of the level and {k} is the index of it"),
+        (
+            "a level {j}, which is less than log2({k}) and more",
+            "than any of those that have {k} in this layout {j}",
+        ),
+        (
+            "{j} begins the line and the last sign of it is {k}",
+            "while here there is no letter of a formula at all",
+        ),
+    ],
+)
+def test_letters_of_formulas_stand_where_they_are_printed(read: Read, before: str, after: str) -> None:
+    text = read(PdfFile([[WithLetters(50, 700, before), WithLetters(50, 688, after)]])).text
+    for letter, sign in (("{j}", "\N{MATHEMATICAL ITALIC SMALL J}"), ("{k}", "\N{MATHEMATICAL ITALIC SMALL K}")):
+        before, after = before.replace(letter, sign), after.replace(letter, sign)
+    assert text.strip() == f"{before} {after}"
 
 
 def test_a_note_below_the_text_does_not_part_the_sentence_above_it(read: Read) -> None:

@@ -149,7 +149,9 @@ def _drawn(page: Any, opened: OpenPdf, lost: LostText, cleaned: Cleaned) -> Draw
     if page.page_num in cleaned.unclean or lost.is_misread(page.page_num):
         return DrawnPage(page.page_num, page.height, tuple(lost.whole_page(page.page_num)), rules)
     lines = [*_page_lines(page, page.text_items, opened, rules)]
-    found = lost.find(page.page_num, lines, has_hidden=bool(cleaned.objects[page.page_num].hidden))
+    has_hidden = bool(cleaned.objects[page.page_num].hidden)
+    lines = lines if has_hidden else lost.complete(page.page_num, lines)
+    found = lost.find(page.page_num, lines, has_hidden=has_hidden)
     if (turn := find_turn(page.text_items, page.width, page.height)) is None:
         return DrawnPage(page.page_num, page.height, (*lines, *found), rules)
     upright, turned = part_turned(page.text_items, turn)

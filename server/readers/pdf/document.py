@@ -120,7 +120,8 @@ def bounded_texts(opened: OpenPdf, number: int, boxes: Iterable[Box]) -> list[st
     """The text within each box of a page, as PDFium has it; ``HYPHEN`` at its end divides a word."""
     text, height = opened.texts.of(number)
     return [
-        _line(text.get_text_bounded(box.left, height - box.bottom, box.right, height - box.top)) for box in boxes
+        printed_line(text.get_text_bounded(box.left, height - box.bottom, box.right, height - box.top))
+        for box in boxes
     ]
 
 
@@ -230,7 +231,7 @@ def _page_size(document: Any, place: int) -> tuple[float, float]:
     return width, height
 
 
-def _line(text: str) -> str:
+def printed_line(text: str) -> str:
     return _clean(text) + (HYPHEN if text.rstrip().endswith(HYPHENS) else "")
 
 

@@ -190,7 +190,7 @@ class _Characters:
         for place, letter in enumerate(read_letters(self.textpage, codes)):
             if codes[place] == _SOFT_HYPHEN and not self._ends_line(place, codes):
                 letter = "-"
-            if letter != "\n" and not self._is_hidden(place) and not self._is_shape(place, letter):
+            if letter not in ("", "\n") and not self._is_hidden(place) and not self._is_shape(place, letter):
                 line.append((place, letter))
             if letter in ("\n", HYPHEN):
                 yield from self._line(line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -11,6 +12,7 @@ import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
 from winnow.server.readers.pdf_characters.torn_words import HYPHEN, HYPHENS
 
+_HIGH, _LOW = range(0xD800, 0xDC00), range(0xDC00, 0xE000)
 _HYPHEN_CODES = frozenset(map(ord, HYPHENS))
 # Bitmap fonts of TeX (Type 3) do not name their letters: PDFium gives the codes of the encoding T1 (Cork), and
 # liteparse letters of another encoding ("eftect" for "effect"). Brackets of formulas have some of these codes.
@@ -57,9 +59,16 @@ def as_in_programs(text: str) -> str:
 
 
 def read_codes(textpage: Any, most: int) -> list[int]:
-    """The codes of the first characters of a page, at most so many."""
+    """The codes of the first characters of a page, at most so many.
+
+    PDFium has two codes for a character beyond the first plane: here the first is that of the character.
+    """
     count = min(textpage.count_chars(), most)
-    return [pdfium.FPDFText_GetUnicode(textpage, place) for place in range(count)]
+    codes = [pdfium.FPDFText_GetUnicode(textpage, place) for place in range(count)]
+    for place, (high, low) in enumerate(pairwise(codes)):
+        if high in _HIGH and low in _LOW:
+            codes[place] = 0x10000 + ((high - _HIGH.start) << 10) + (low - _LOW.start)
+    return codes
 
 
 def has_unnamed_letters(textpage: Any, most: int) -> bool:
@@ -70,7 +79,9 @@ def has_unnamed_letters(textpage: Any, most: int) -> bool:
 
 
 def read_letters(textpage: Any, codes: Sequence[int]) -> Iterator[str]:
-    """The characters of a page; codes of TeX's bitmap fonts are letters where it has ligatures by such codes.
+    """The characters of a page, "" for the second of two codes that are one.
+
+    Codes of TeX's bitmap fonts are letters where a page has ligatures by such codes.
 
     A ligature by a code of a font with a name is an unknown letter: which one it is, only the font says.
     """
@@ -109,4 +120,6 @@ def _letter(code: int) -> str:
         return "\n"
     if code in _HYPHEN_CODES:
         return HYPHEN
-    return chr(code) if 0x20 <= code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF else " "
+    if code in _LOW:
+        return ""
+    return chr(code) if 0x20 <= code <= 0x10FFFF and code not in _HIGH else " "

@@ -5,18 +5,24 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pypdfium2  # type: ignore[import-untyped]
 
-from winnow.server.readers.pdf.document import OpenPdf, PageTexts
+from winnow.server.readers.pdf.document import OpenPdf, PageTexts, printed_line
 from winnow.server.readers.pdf.layout import Box
 from winnow.server.readers.pdf.lines import BULLETS, MOST_CHARS, Cell, Line, read_lines
 from winnow.server.readers.pdf.visibility import look_at_page
 from winnow.server.readers.pdf_characters.letters import has_unnamed_letters
 
-# In points: a room between lines of liteparse that is narrower has no text, and a line reaches beyond its box.
-_NARROWEST, _BESIDE = 2.0, 1.5
+# In points: a room between lines of liteparse that is narrower has no text, a line reaches beyond its box, and the
+# boxes of letters beside each other overlap.
+_NARROWEST, _BESIDE, _OVERLAP = 2.0, 1.5, 0.5
+# In sizes of a line: what is nearer to its end is a part of it.
+_GOES_ON = 0.5
+# Letters that Unicode has for mathematics, and others beyond its first plane.
+_OF_FORMULAS = re.compile("[\U00010000-\U0010ffff]")
 _WORD = re.compile(r"[^\W\d_]{2}")
 _MOST_RUNS = 2_000
 
@@ -51,10 +57,43 @@ class LostText:
         finally:
             page.close()
 
+    def complete(self, number: int, lines: Sequence[Line]) -> list[Line]:
+        """The lines of a page with the letters of formulas that are lost within them."""
+        text, height = self._texts.of(number)
+        shown = text.get_text_range(0, min(text.count_chars(), MOST_CHARS))
+        if not _OF_FORMULAS.search(shown) or sum(len(line.cells) for line in lines) > _MOST_RUNS:
+            return [*lines]
+        return [_with_lost_letters(text, height, line) for line in lines]
+
     def find(self, number: int, lines: Sequence[Line], *, has_hidden: bool) -> list[Line]:
         """The lost lines of a page; of one that has hidden text, too (``has_hidden``), only bullets."""
         text, height = self._texts.of(number)
         return [line for line in _uncovered(text, height, lines) if line.text in BULLETS or not has_hidden]
+
+
+def _with_lost_letters(text: Any, height: float, line: Line) -> Line:
+    """The line as it is printed where letters of formulas alone are lost, within its cells or between them."""
+    bottom, top = height - line.box.bottom, height - line.box.top
+    cells: list[Cell] = []
+    for cell in line.cells:
+        printed = printed_line(_between(text, cell.left, cell.right, bottom, top))
+        lacks = len(_OF_FORMULAS.findall(printed)) > len(_OF_FORMULAS.findall(cell.text))
+        if lacks and _plain_letters(printed) == _plain_letters(cell.text):
+            cell = Cell(printed, cell.left, cell.right)
+        lost = printed_line(_between(text, cells[-1].right, cell.left, bottom, top)) if cells else ""
+        if _OF_FORMULAS.search(lost) and not _plain_letters(lost):
+            cell = replace(cells.pop().join(cell, f" {lost} "), words=())
+        cells.append(cell)
+    return replace(line, cells=tuple(cells))
+
+
+def _between(text: Any, left: float, right: float, bottom: float, top: float) -> str:
+    """The text of a part of a line, without the letters beside it, whose boxes may overlap it."""
+    return str(text.get_text_bounded(left + _OVERLAP, bottom, max(left + _OVERLAP, right - _OVERLAP), top))
+
+
+def _plain_letters(text: str) -> str:
+    return "".join(sign for sign in text if sign.isalnum() and not _OF_FORMULAS.match(sign))
 
 
 def _uncovered(text: Any, height: float, lines: Sequence[Line]) -> list[Line]:
@@ -68,7 +107,9 @@ def _uncovered(text: Any, height: float, lines: Sequence[Line]) -> list[Line]:
     return [
         part
         for part in found
-        if part.text in BULLETS or any(abs(part.box.middle - middle) < part.size / 2 for middle in heights)
+        if part.text in BULLETS
+        or any(abs(part.box.middle - middle) < part.size / 2 for middle in heights)
+        or (_OF_FORMULAS.search(part.text) and _is_within(part.box, rows.get(int(part.box.middle), [])))
     ]
 
 
@@ -78,10 +119,19 @@ def _parts(text: Any, height: float, rows: Mapping[int, Sequence[Line]]) -> Iter
         box = Box(left, height - top, right, height - bottom)
         beside = rows.get(int(box.middle), [])
         for start, end in _gaps(box, beside):
-            shown = " ".join(text.get_text_bounded(start, bottom, end, top).split())
+            shown = " ".join(_between(text, start, end, bottom, top).split())
             if shown.strip(". "):
                 size = _size_beside(box, beside) or round(max(box.height, 1.0), 1)
                 yield Line(Box(start, box.top, end, box.bottom), size, False, (Cell(shown, start, end),))
+
+
+def _is_within(box: Box, beside: Sequence[Line]) -> bool:
+    """Whether a line goes on before or after a part: a sign of a formula in a sentence."""
+    return any(
+        -_BESIDE < gap < _GOES_ON * line.size
+        for line in beside
+        for gap in (box.left - line.box.right, line.box.left - box.right)
+    )
 
 
 def _has_word(part: Line) -> bool:
