@@ -412,6 +412,13 @@ def test_lines_of_contents_stay_lines(read: Read) -> None:
     ]
 
 
+def test_the_dots_of_a_path_are_kept(read: Read) -> None:
+    text = read(
+        PdfFile([paragraph(50, 700, ["Sample code is found in the ..../library/rpc directory of", *LINES])])
+    ).text
+    assert f"found in the ..../library/rpc directory of {SENTENCE}" in text
+
+
 CELLS = [
     ("Kept store", "Ratio", "Count"),
     ("1st store", "0.204 of it", "17 pages"),

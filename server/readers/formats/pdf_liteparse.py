@@ -95,6 +95,7 @@ _POWER = re.compile(r"(?P<base>\d)\s?\^\s?\{?\s?(?P<exponent>[-+\u2212]?\s?\d{1,
 # a font without a name, whose letters are set one by one.
 _TOUCHING, _KERNED = 0.3, 0.08
 _HYPHENS = re.compile("-?\xad-?")
+_TEX = re.compile(r"\\math[a-z]{1,6}(?![A-Za-z])|[{}_^]")  # any other command is a sign
 _STRUCTURE = re.compile(r"\\(?:frac|sqrt|sum|int|prod|lim|begin)\b")
 _SMALLEST_PDF = (
     b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
@@ -268,7 +269,7 @@ def _formula_lines(opened: OpenPdf, page: Any, formulas: Sequence[Any], rules: R
     parts = [[*_cell_boxes(_box(item), rules)] for item in formulas]
     texts = iter(bounded_texts(opened, page.page_num, [box for boxes in parts for box in boxes]))
     for item, boxes in zip(formulas, parts, strict=True):
-        printed = [(with_powers(next(texts), item.text).strip(), box) for box in boxes]
+        printed = [(with_powers(own_signs(next(texts), item.text), item.text).strip(), box) for box in boxes]
         cells = tuple(Cell(text, box.left, box.right) for text, box in printed if text)
         box = _box(item)
         if _STRUCTURE.search(item.text) or not cells:
@@ -281,6 +282,21 @@ def _cell_boxes(box: Box, rules: Rules) -> Iterator[Box]:
     """The parts of a box between the bars in it."""
     for left, right in pairwise((box.left, *_bars(box, rules), box.right)):
         yield replace(box, left=left, right=right)
+
+
+def own_signs(printed: str, formula: str) -> str:
+    r"""What is printed in a box, without the letters beside it whose boxes overlap that of a formula.
+
+    >>> own_signs("the CST", r"the $\mathcal{C}$"), own_signs("CST", r"$\mathcal{S}$"), own_signs("a + b", "$a+c$")
+    ('the C', 'S', 'a + b')
+    >>> own_signs("γ1(G)", r"$\gamma_{1}(G)$")
+    'γ1(G)'
+    """
+    parts = (_TEX.sub("", part) if place % 2 else part for place, part in enumerate(formula.split("$")))
+    signs = "".join("".join(parts).split())
+    places = [place for place, sign in enumerate(printed) if not sign.isspace()]
+    first = "".join(printed[place] for place in places).find(signs)
+    return printed[places[first] : places[first + len(signs) - 1] + 1] if signs and first >= 0 else printed
 
 
 def with_powers(text: str, formula: str) -> str:

@@ -33,7 +33,8 @@ ENDS_SENTENCE = re.compile(r"[.!?:;…。！？][\"'”’»)\]*_]*\Z")
 MARKER = re.compile(
     r"(?:[•◦▪‣–—−·∙*○●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8\u0088-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)]|\d{1,3}(?:\.\d{1,3})+\.?|[A-Z](?:\.\d+)+)"
 )
-LEADERS = re.compile(r"(?:\s?[.…·]){4,}")
+# Not the dots of a path ("..../library"): a page follows, with a space or without one.
+LEADERS = re.compile(r"(?<![.…·])(?<![.…·]\s)(?:\s?[.…·]){4,}+(?=\s|\Z|(?:\d{1,4}|[ivxlc]{1,7})\b)")
 # Fewest rows of a table without rules, with rules, and with three columns or more.
 _ROWS, _RULED_ROWS, _WIDE_ROWS = 3, 2, 2
 # A row has no more lines before one with two cells; a table between bars has no more on a page, so that a page on
