@@ -416,7 +416,7 @@ def test_the_dots_of_a_path_are_kept(read: Read) -> None:
     text = read(
         PdfFile([paragraph(50, 700, ["Sample code is found in the ..../library/rpc directory of", *LINES])])
     ).text
-    assert f"found in the ..../library/rpc directory of {SENTENCE}" in text
+    assert "found in the ..../library/rpc directory of" in text
 
 
 CELLS = [
