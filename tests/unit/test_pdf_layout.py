@@ -19,7 +19,7 @@ from winnow.server.readers.pdf.layout import NO_RULES, BlockKind, Rules
 from winnow.server.readers.pdf.layout import Box as PageBox
 from winnow.server.readers.pdf.line_layout import DrawnPage, TurnedText, lay_out_pages
 from winnow.server.readers.pdf.lines import Cell, Line, cell_of
-from winnow.server.readers.pdf_characters.ink_sizes import box_of_line, ink_size, join_sizes
+from winnow.server.readers.pdf_characters.ink_sizes import box_of_line, box_of_runs, ink_size, join_sizes
 from winnow.server.readers.pdf_characters.lost_text import LostText
 from winnow.server.readers.pdf_characters.pieces import Piece, part_lines
 from winnow.server.readers.pdf_characters.turned_text import find_turn, part_turned
@@ -1197,6 +1197,14 @@ def test_words_of_a_program_that_touch_have_no_space_between_them() -> None:
 
 
 # --- text that liteparse lost
+
+
+def test_the_box_of_a_root_is_as_high_as_what_is_printed_within_its_sides() -> None:
+    stated = PageBox(130.5, 133.2, 151.1, 145.2)
+    sign, letter = PageBox(131.4, 124.7, 140.7, 136.6), PageBox(141.0, 127.1, 150.7, 135.3)
+    below, beside = PageBox(111.3, 141.2, 498.8, 152.0), PageBox(154.8, 126.8, 187.7, 135.4)
+    assert box_of_runs(stated, [sign, letter, below, beside]) == PageBox(130.5, 124.7, 151.1, 136.6)
+    assert box_of_runs(stated, [below, beside]) == stated
 
 
 def test_text_that_the_first_reader_lost_is_found_but_no_page_number() -> None:

@@ -39,7 +39,13 @@ from winnow.server.readers.pdf.lines import (
     split_cells,
     word_places,
 )
-from winnow.server.readers.pdf_characters.ink_sizes import box_of_line, ink_size, join_sizes
+from winnow.server.readers.pdf_characters.ink_sizes import (
+    box_of_line,
+    box_of_runs,
+    find_runs,
+    ink_size,
+    join_sizes,
+)
 from winnow.server.readers.pdf_characters.letters import as_in_programs, has_shapes
 from winnow.server.readers.pdf_characters.lost_text import LostText
 from winnow.server.readers.pdf_characters.pieces import part_lines
@@ -97,6 +103,7 @@ _TOUCHING, _KERNED = 0.3, 0.08
 _HYPHENS = re.compile("-?\xad-?")
 _TEX = re.compile(r"\\math[a-z]{1,6}(?![A-Za-z])|[{}_^]")  # any other command is a sign
 _STRUCTURE = re.compile(r"\\(?:frac|sqrt|sum|int|prod|lim|begin)\b")
+_ROOT = re.compile(r"\\sqrt\b")
 _SMALLEST_PDF = (
     b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
     b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF"
@@ -268,12 +275,15 @@ def _formula_lines(opened: OpenPdf, page: Any, formulas: Sequence[Any], rules: R
     """
     parts = [[*_cell_boxes(_box(item), rules)] for item in formulas]
     texts = iter(bounded_texts(opened, page.page_num, [box for boxes in parts for box in boxes]))
+    has_root = any(_ROOT.search(item.text) for item in formulas)
+    runs = [*find_runs(*opened.texts.of(page.page_num))] if has_root else []
     for item, boxes in zip(formulas, parts, strict=True):
         printed = [(with_powers(own_signs(next(texts), item.text), item.text).strip(), box) for box in boxes]
         cells = tuple(Cell(text, box.left, box.right) for text, box in printed if text)
         box = _box(item)
         if _STRUCTURE.search(item.text) or not cells:
             cells = (Cell(item.text.strip(), box.left, box.right),)
+            box = box_of_runs(box, runs) if set(_STRUCTURE.findall(item.text)) == {"\\sqrt"} else box
         size = round(max(_SMALLEST, item.font_size or box.height), 1)
         yield Line(box, size, bool(_BOLD.search(item.font_name or "")), cells)
 

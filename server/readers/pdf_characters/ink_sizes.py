@@ -6,8 +6,9 @@ known: those of Computer Modern above and below the base line, in sizes of the f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import median
+from typing import Any
 
 from winnow.server.readers.pdf.layout import Box
 
@@ -20,6 +21,8 @@ _HIGH_LETTERS, _DESCENDING, _BRACKETS = (
 )
 # Sizes that differ by less than this factor are one.
 _ONE_SIZE = 1.12
+# In points: a run of text reaches beyond the sides of its box. The most runs of a page that are looked at.
+_ROOM, _MOST_RUNS = 1.0, 2_000
 # A line of text reaches so far above and below its base, in sizes.
 _LINE_ABOVE, _LINE_BELOW = 0.75, 0.25
 
@@ -33,6 +36,30 @@ def box_of_line(text: str, ink: Box, size: float) -> Box:
     """The box of a line of this text, whatever letters it has."""
     base = ink.bottom - _below(text) * size
     return Box(ink.left, base - _LINE_ABOVE * size, ink.right, base + _LINE_BELOW * size)
+
+
+def find_runs(textpage: Any, height: float) -> Iterator[Box]:
+    """The boxes of the first runs of text that PDFium has on a page."""
+    for place in range(min(textpage.count_rects(), _MOST_RUNS)):
+        left, bottom, right, top = textpage.get_rect(place)
+        yield Box(left, height - top, right, height - bottom)
+
+
+def box_of_runs(box: Box, runs: Sequence[Box]) -> Box:
+    """The height of the runs between the sides of a box that it overlaps; the box itself without any.
+
+    liteparse states the box of a root too low, by the height of its sign.
+    """
+    within = [
+        run
+        for run in runs
+        if run.top < box.bottom
+        and box.top < run.bottom
+        and box.left - _ROOM < run.left
+        and run.right < box.right + _ROOM
+    ]
+    top, bottom = min((run.top for run in within), default=box.top), max((run.bottom for run in within), default=0)
+    return Box(box.left, top, box.right, bottom or box.bottom)
 
 
 def join_sizes(sizes: Sequence[tuple[float, int]]) -> list[float]:
