@@ -30,6 +30,7 @@ from operator import or_
 from typing import Any
 
 from winnow.server.storage.base import SparseVector
+from winnow.server.text.markup.possessive import compile_possessive
 from winnow.server.text.words.stop_words import STOPWORDS
 
 # The usual constants of BM25 (Robertson & Zaragoza 2009).
@@ -48,7 +49,8 @@ _MIN_CONTENT_CHARS = 2
 _MARKS = r"\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff"
 _NAME = re.compile(rf"[\w{_MARKS}]+(?:\.[\w{_MARKS}]+)*")
 _PART = re.compile(rf"[^\W\d_][\w{_MARKS}]*|\d+")
-_PLAIN = re.compile(rf"(?:[^\W\d_]|[{_MARKS}])+")
+# Letters of some scripts are among the marks: without "++" a word has two readings for each of them.
+_PLAIN = compile_possessive(rf"(?:[^\W\d_]|[{_MARKS}])++")
 _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 # Scripts without spaces between words: kana, Han, Hangul, Thai to Khmer.
 _UNSPACED = re.compile(
