@@ -27,5 +27,7 @@ def surface():
         find_quote("so it is", SourceText(f"Some words\n{run * (LONGEST_RUN // len(run))}x end"))
         read_citations(f"> a{run * (3 * CHARS // len(run))}b")
     read_citations("[@a] " * (3 * CHARS // 5) + '"it is so"\n' * 300)
+    for piece in ("*" * 200 + "x" + "_" * 250, "<a =>" * 40 + "x" + "_" * 250, "<a>_" * 100):
+        find_quote("_", SourceText(piece * (3 * CHARS // len(piece))))
     find_quote("a … " * 900 + "zzz", SourceText("a " * 150_000))
     return time.process_time() - began > MOST_SECONDS

@@ -69,9 +69,10 @@ _DASH = "\u2014"
 # Signs that are removed before and after a quote, but not the point of .5, which belongs to the number.
 _BEFORE, _AFTER = re.compile(r"(?:[ \"',;:]|\.(?!\d))+"), " \"'.,;:"
 # Signs of Markdown that may divide a word in the text as it is.
-_SIGNS = r"(?:[*_`~]|</?[A-Za-z][A-Za-z0-9]{0,15}(?:\s[^<>]{0,400}=[^<>]{0,400})?/?>)+"
-_SIGNS_BEFORE, _SIGNS_AFTER = re.compile(rf"{_SIGNS}\Z"), re.compile(_SIGNS)
-_LONGEST_SIGNS = 500
+_SIGNS = "*_`~"
+_TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9]{0,15}(?:\s[^<>=]{0,400}=[^<>]{0,400}+)?/?>")
+_SIGNS_AFTER = re.compile(rf"(?:[{_SIGNS}]|{_TAG.pattern})+")
+_LONGEST_SIGNS, _MOST_SIGNS = 500, 32
 # Signs directly before or after digits that belong to the number, because they change its value.
 _DIVIDERS = ".,':/^\u2019\u00b7\u2219\u22c5\u066b\u066c\u2044\u2215"
 _MINUS = r"\-\u2010-\u2013\u2212\ufe63\uff0d"
@@ -390,16 +391,30 @@ def _is_within_word(text: str, at: int) -> bool:
 
 
 def _letter_before(text: str, at: int) -> str:
-    if text[at - 1] in "*_`~>" and (signs := _SIGNS_BEFORE.search(text, max(at - _LONGEST_SIGNS, 0), at)):
-        return text[max(signs.start() - 1, 0) : signs.start()]
+    if text[at - 1] in f"{_SIGNS}>" and (start := _start_of_signs(text, at)) < at:
+        return text[max(start - 1, 0) : start]
     first = max(at - _MOST_MARKS, 0)
     while at - 1 > first and _is_drawn_with_others(text[at - 1]):
         at -= 1
     return text[at - 1]
 
 
+def _start_of_signs(text: str, at: int) -> int:
+    """The start of the signs and tags that end at a place; read backwards, so that none is read twice."""
+    first = max(at - _LONGEST_SIGNS, 0)
+    near = text[first:at]
+    for _ in range(_MOST_SIGNS):
+        before = near.rstrip(_SIGNS)
+        if before.endswith(">") and _TAG.fullmatch(before, start := max(before.rfind("<"), 0)):
+            before = before[:start]
+        if before == near:
+            break
+        near = before
+    return first + len(near)
+
+
 def _letter_after(text: str, at: int) -> str:
-    if text[at] in "*_`~<" and (signs := _SIGNS_AFTER.match(text, at, at + _LONGEST_SIGNS)):
+    if text[at] in f"{_SIGNS}<" and (signs := _SIGNS_AFTER.match(text, at, at + _LONGEST_SIGNS)):
         return text[signs.end() : signs.end() + 1]
     last = min(at + _MOST_MARKS, len(text) - 1)
     while at < last and _is_drawn_with_others(text[at]):
@@ -436,7 +451,7 @@ def _is_cut_number(text: str, after: str) -> bool:
     """Whether a text ends with the beginning of a number, or a number without its percent sign."""
     if not text[-1:].isdigit():
         return False
-    if after[:1] in tuple("*_`~<") and (signs := _SIGNS_AFTER.match(after)):
+    if after[:1] in tuple(f"{_SIGNS}<") and (signs := _SIGNS_AFTER.match(after)):
         after = after[signs.end() :]
     in_groups = _GROUP_AFTER.match(after) and _FIRST_GROUP.search(text)
     return bool(in_groups or _NUMBER_AFTER.match(after))
