@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import pytest
 from hypothesis import assume, given
@@ -90,6 +91,9 @@ DIFFERENT = (
     ("cafe", "cafe\u0301"),
     ("क", "कि"),
     ("dose of 1.5", "dose of 15"),
+    ("f'(x) = 0", "f''(x) = 0"),
+    ("f'(x) = 0", "f\u2033(x) = 0"),
+    ("y' = 0 here", "y\u2033 = 0 here"),
 )
 
 
@@ -419,8 +423,27 @@ CUT_NUMBERS = (
     ("it is 1", "it is 1 ℃"),
     ("it is 5", "it is 5 - 7 m"),
     ("it was in 2024-03", "it was in 2024\u201103\u201112"),
+    ("it is 5", "it is 5-\n10 m"),
+    ("it is 5", "it is 5 ± 3 m"),
+    ("it is 5", "it is 5±3 m"),
+    ("it is 5", r"it is 5 \times 10^9 m"),
+    ("it is 5", r"it is 5\% of it"),
+    ("it is 5", "it is 5％ of it"),
+    ("it is 5", "it is 5 ‱ of it"),
+    ("it is 5", "it is 5．5 m"),
+    ("it is 5", "it is 5，000 m"),
+    ("500 m wide", "1{,}500 m wide"),
+    ("500 m wide", "1\u205f500 m wide"),
+    ("500 m wide", "1\u3000500 m wide"),
+    ("5 m wide", "√5 m wide"),
+    ("5 m wide", "⁻5 m wide"),
+    ("5 m wide", "➖5 m wide"),
+    ("5 m wide", "≶ 5 m wide"),
+    ("5 m wide", "⋜5 m wide"),
 )
 WHOLE_NUMBERS = (
+    ("it is 5", "it is 5 \u2013\n which is odd"),
+    ("it is 5", "it is 5 times ten"),
     ("5 mg of it", "Take 5 mg of it."),
     (".5 mg of it", "Take .5 mg of it."),
     ("it is 1", "it is 1, and 500 others"),
@@ -538,3 +561,50 @@ def test_a_phrase_that_was_cut_within_an_ellipsis_is_found() -> None:
         1,
         0,
     ]
+
+
+# What marks of the quote itself would hide, beside a sentence that the text has.
+HIDING_QUOTES = (
+    "~~~ They were never\nkept for ninety days",
+    "```never\nkept for ninety days",
+    "kept for ninety days\n~~~ and sold to anybody",
+    "kept ~~at no time~~ for ninety days",
+    "kept for <!-- less than --> ninety days",
+)
+
+
+@pytest.mark.parametrize("quote", HIDING_QUOTES)
+def test_no_mark_of_a_quote_hides_words_that_the_text_lacks(quote: str) -> None:
+    text = SourceText("They are\n\n~~~ text\nkept for ninety days\n~~~\n\nkept ~~by us~~ for ninety days")
+    assert find_quote("kept for ninety days", text) != []
+    assert find_quote(quote, text) == []
+
+
+@pytest.mark.parametrize("quote", ["~~~ text\nkept\n~~~\nfor ninety days", "kept *~~by us~~* for ninety days"])
+def test_a_quote_has_the_hidden_words_of_the_text(quote: str) -> None:
+    text = SourceText("~~~ text\nkept\n~~~\n\nfor *ninety* days, kept ~~by us~~ for ninety days")
+    assert find_quote(quote, text) != []
+
+
+@pytest.mark.parametrize("quote", ["kept for ninety days", "Seen … kept for ninety days … End", "kept … End"])
+@pytest.mark.parametrize("pad", ["", "word " * 600, "line\n\n" * 400])
+def test_a_part_of_a_quote_that_stands_in_a_comment_is_not_found(quote: str, pad: str) -> None:
+    text = SourceText(f"Seen.\n<!-- {pad}kept for ninety days --> End of it.\n")
+    assert find_quote("End of it", text) != []
+    assert find_quote(quote, text) == []
+
+
+def test_signs_of_comments_in_the_code_of_two_paragraphs_hide_nothing_between_them() -> None:
+    between = "They are kept for ninety days.\n\n" * 100
+    text = SourceText(f"Write `<!--` first.\n\n{between}Write `-->` last.\n")
+    assert len(find_quote("kept for ninety days", text)) == 20
+    assert find_quote("Write `<!--` first", SourceText("<!-- Write `<!--` first.\n")) != []
+
+
+@given(st.lists(st.sampled_from(["<!--", "-->", "<!-->", "a b", "\n", "\n\n", " ", "x" * 2_000]), max_size=20))
+def test_comments_are_in_order_and_begin_and_end_as_such(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    comments = SourceText(text).comments
+    assert sorted(comments) == list(comments)
+    assert all(end <= then for (_, end), (then, _) in pairwise(comments))
+    assert all(text[start:].startswith("<!--") and text[:end].endswith("-->") for start, end in comments)

@@ -34,7 +34,7 @@ FAMILIES: Mapping[str, int] = {
     "research": 3,
     "claims": 5,
     "prompt_packs": 5,
-    "quotes": 6,
+    "quotes": 7,
     "tool_packs": 13,
     "backups": 3,
     "forged_results": 1,

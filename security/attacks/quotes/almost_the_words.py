@@ -4,11 +4,12 @@ import re
 
 from winnow.server.text.quotes.finding import SourceText, find_quote
 
-SOURCE = "Backups are not kept for 1.5 years; use --force, not -f. x² is less than 10-20. Keys are encrypted."
+SOURCE = "Backups are not kept for 1.5 years; use --force, not -f. x² is less than 10-20. Keys are encrypted. f''(x) > 0."
 QUOTES = (
     "Backups are kept for 1.5 years", "not kept for 15 years", "use -force", "x2 is less than 10-20", "less than 1020",
     "Backups are nоt kept", "BACKUPS ARE NOT KEPT", "Keys are crypted", "are … Backups", "Keys are encrypt",
     "Backups are not kept for 1,5 years", "kept for 1.5 years; use --force, -f",
+    "f'(x) > 0",
 )  # fmt: skip
 
 

@@ -84,7 +84,7 @@ _DEFINITION = re.compile(r"^[ \t]{0,3}\[\^?([^\[\]\n]{1,100})\]:", re.MULTILINE)
 _NOTE_NUMBER = re.compile(r"[\d*\u2020\u2021]{1,4}")
 _STRUCK = re.compile(r"<(?P<end>/?)(?P<name>del|s|strike)\b", re.IGNORECASE)
 # Replaces struck-out text, so that a quote neither contains that text nor skips it.
-_STRUCK_OUT = "~~"
+STRUCK_OUT = "~~"
 _RAISED_NUMBER = re.compile(r"[ \t]*[-+\u2212\u2013]?[.,]?\d")
 _RAISED = re.compile(r"<sup\b", re.IGNORECASE)
 
@@ -223,7 +223,7 @@ def _close_emphasis(text: str, sign: re.Match[str], opened: list[re.Match[str]])
         for number in range(len(opened) - 1, -1, -1):
             if opened[number][0] == sign[0]:
                 if sign[0] == "~~":
-                    yield opened[number].start(), end, _STRUCK_OUT
+                    yield opened[number].start(), end, STRUCK_OUT
                     del opened[number:]
                     return
                 yield (*opened[number].span(), "")
@@ -250,7 +250,7 @@ def _tag(text: str, found: re.Match[str], struck: list[re.Match[str]]) -> Mark:
         if not tag["end"]:
             struck.append(found)
         elif struck:
-            return struck.pop().start(), end, _STRUCK_OUT
+            return struck.pop().start(), end, STRUCK_OUT
     if _RAISED.match(found[0]) and text[start - 1 : start].isdigit() and _RAISED_NUMBER.match(text, end):
         return start, end, "^"
     return start, end, " " if _BREAKS.match(found[0]) else ""

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import Match, SequenceMatcher
@@ -34,6 +35,7 @@ from winnow.server.text.quotes.sources import (
     Word,
     best_window,
     fold_marked,
+    hidden_words,
     lower,
     split_words,
 )
@@ -74,16 +76,18 @@ _TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9]{0,15}(?:\s[^<>=]{0,400}=[^<>]{0,400}+
 _SIGNS_AFTER = re.compile(rf"(?:[{_SIGNS}]|{_TAG.pattern})+")
 _LONGEST_SIGNS, _MOST_SIGNS = 500, 32
 # Signs directly before or after digits that belong to the number, because they change its value.
-_DIVIDERS = ".,':/^\u2019\u00b7\u2219\u22c5\u066b\u066c\u2044\u2215"
-_MINUS = r"\-\u2010-\u2013\u2212\ufe63\uff0d"
-_COMPARISON = "<>~\u2260\u2264\u2265\u2243\u2245\u2248\u223c\u226a\u226b\u226e\u226f\u2272\u2273\u2a7d\u2a7e"
-_BLANK = r"[ \u00a0\u2007-\u200a\u202f]"
+_DIVIDERS = ".,':/^\u2019\u00b7\u2219\u22c5\u066b\u066c\u2044\u2215\uff0c\uff0e"
+_MINUS = r"\-\u2010-\u2013\u207b\u2212\u2796\ufe63\uff0d"
+_COMPARISON = "<>~\u223c\u2241-\u2249\u2260-\u228b\u22d6-\u22e9\u2a7d-\u2aa0"
+_BLANK = r"[ \u00a0\u2004-\u200a\u202f\u205f\u3000]"
 _NUMBER_BEFORE = re.compile(
-    rf"\d[{_DIVIDERS}]\Z|[{_MINUS}+/\u2044\u2215^]\Z|\d{_BLANK}[{_MINUS}]{_BLANK}\Z|[\u00b1\u2213]\s?\Z"
+    rf"\d[{_DIVIDERS}]\Z|[{_MINUS}+/\u2044\u2215^]\Z|\d{_BLANK}[{_MINUS}]{_BLANK}\Z|[\u00b1\u2213\u221a-\u221c]\s?\Z"
+    r"|\d\{,\}\Z"  # TeX
     rf"|(?<!~)[{_COMPARISON}]\s?\Z"
 )
 _NUMBER_AFTER = re.compile(
-    rf"[{_DIVIDERS}{_MINUS}]\d|[\^\u2070\u00b9\u00b2\u00b3\u2074-\u207b]|\s?[%\u066a\u2030\u00b0\u2103\u2109]"
+    rf"[{_DIVIDERS}]\d|[{_MINUS}](?:\n\s?)?\d|[\^\u2070\u00b9\u00b2\u00b3\u2074-\u207b]|\{{,\}}\d"
+    r"|\s?(?:\\?%|[\u066a\u2030\u2031\u00b0\u2103\u2109\ufe6a\uff05])|\s?(?:\u00b1|\\(?:pm|times|cdot)\b)\s?\d"
     rf"|{_BLANK}[{_MINUS}]{_BLANK}\d|\s?[\u00d7\u00b7\u22c5*x]\s?10(?:\^|\*\*|[\u2070\u00b9\u00b2\u00b3\u2074-\u207b])"
     rf"|{_BLANK}(?:[\u00bc-\u00be\u2150-\u215e]|\d{{1,2}}[/\u2044\u2215]\d)"
 )
@@ -157,17 +161,21 @@ def find_quote(quote: str, source: SourceText, most: int = 20) -> list[QuoteMatc
     comments = () if _COMMENT in quote else source.comments
     as_is, as_seen = ([look(*span) for span in spans] for look in (source.as_is, source.as_seen))
     # The text may have the ellipsis itself, so the quote is first looked for as a whole.
-    for asked in _distinct([_trim(fold(quote).text)], [_trim(fold_marked(quote))], parts):
-        looks = [_find_parts(asked, part, most, numbers=True) for part in (*as_is, *as_seen)]
-        if found := _visible(_merge(_whole(looks, as_seen)), comments):
+    marked = _trim(fold_marked(quote))
+    for asked in _distinct([_trim(fold(quote).text)], [marked], parts):
+        looks = [_find_parts(asked, part, most, hidden=comments, numbers=True) for part in (*as_is, *as_seen)]
+        found = _merge(_whole(looks, as_seen))
+        if asked == [marked]:
+            found = _with_hidden_words(found, quote, source.text)
+        if found:
             return found[:most]
-    joined = [list(islice(_find_joined(quote, part), most)) for part in (*as_is, *as_seen)]
-    if (found := _visible(_merge(_whole(joined, as_seen)), comments)) or not _PAIRED.search(quote):
+    joined = [list(islice(_find_joined(quote, part, hidden=comments), most)) for part in (*as_is, *as_seen)]
+    if (found := _merge(_whole(joined, as_seen))) or not _PAIRED.search(quote):
         return found[:most]
     # Signs of the page itself may look like pairs of marks, next to real marks of the text.
     written, asked = [source.as_written(*span) for span in spans], _trim(fold_marked(quote, pairs=False))
-    looks = [_find_parts([asked], part, most, numbers=True) for part in written]
-    return _visible(_merge(_whole(looks, as_seen)), comments)[:most]
+    looks = [_find_parts([asked], part, most, hidden=comments, numbers=True) for part in written]
+    return _with_hidden_words(_merge(_whole(looks, as_seen)), quote, source.text)[:most]
 
 
 def find_phrase(phrase: str, source: SourceText, *, case: bool = True) -> list[QuoteMatch]:
@@ -222,9 +230,23 @@ def _distinct(*asked: Sequence[str]) -> Iterator[Sequence[str]]:
     return (each for number, each in enumerate(asked) if each not in asked[:number])
 
 
-def _visible(found: Sequence[QuoteMatch], comments: Sequence[tuple[int, int]]) -> list[QuoteMatch]:
-    """The places that are not in comments, which no reader sees."""
-    return [each for each in found if not any(start < each.end <= end for start, end in comments)]
+def _with_hidden_words(found: Sequence[QuoteMatch], quote: str, text: str) -> list[QuoteMatch]:
+    """The places near which the text has the words that the marks of the quote itself hide, in the same marks."""
+    hidden = hidden_words(quote)
+    return [
+        each
+        for each in found
+        if all(words in text[max(each.start - len(quote), 0) : each.end + len(quote)] for words in hidden)
+    ]
+
+
+def _is_hidden(part: FoldedPart, start: int, end: int, hidden: Sequence[tuple[int, int]]) -> bool:
+    """Whether a place of a folded part begins or ends within what no reader sees: comments, in order."""
+    if not hidden:
+        return False
+    first, last = part.span(start, end)
+    before, at = bisect_right(hidden, (first,)) - 1, bisect_right(hidden, (last,)) - 1
+    return (before >= 0 and first < hidden[before][1]) or (at >= 0 and last <= hidden[at][1])
 
 
 def _whole(looks: Sequence[Sequence[QuoteMatch]], as_seen: Sequence[FoldedPart]) -> Iterator[Sequence[QuoteMatch]]:
@@ -277,16 +299,25 @@ def _trim(text: str) -> str:
 
 
 def _find_parts(
-    parts: Sequence[str], part: FoldedPart, most: int, *, case: bool = True, numbers: bool = False
+    parts: Sequence[str],
+    part: FoldedPart,
+    most: int,
+    *,
+    case: bool = True,
+    hidden: Sequence[tuple[int, int]] = (),
+    numbers: bool = False,
 ) -> list[QuoteMatch]:
-    """The places of these parts in sequence; ``numbers``: leave out places that begin or end within a number."""
+    """The places of these parts in sequence, none of them within ``hidden``.
+
+    ``numbers``: leave out places that begin or end within a number.
+    """
     found: list[QuoteMatch] = []
     if not parts or len(parts) > _MOST_PARTS or not _WORD.search(parts[0]):
         return found
     text = part.text if case else lower(part.text)
     parts = parts if case else [lower(each) for each in parts]
     for start in islice(_occurrences(parts[0], text, 0), _MOST_STARTS):
-        match = _follow(parts, text, part, start, numbers=numbers)
+        match = _follow(parts, text, part, start, hidden=hidden, numbers=numbers)
         if match is not None:
             found.append(match)
         if len(found) == most:
@@ -294,7 +325,15 @@ def _find_parts(
     return found
 
 
-def _follow(parts: Sequence[str], text: str, part: FoldedPart, start: int, *, numbers: bool) -> QuoteMatch | None:
+def _follow(
+    parts: Sequence[str],
+    text: str,
+    part: FoldedPart,
+    start: int,
+    *,
+    hidden: Sequence[tuple[int, int]],
+    numbers: bool,
+) -> QuoteMatch | None:
     """The match whose first part begins at ``start``, if the others follow."""
     end, omitted = start, 0
     for number, each in enumerate(parts):
@@ -304,12 +343,16 @@ def _follow(parts: Sequence[str], text: str, part: FoldedPart, start: int, *, nu
             return None
         omitted += following - end
         end = following + len(each)
+        if _is_hidden(part, following, end, hidden):
+            return None
         if numbers and (_begins_within_number(part, following) or _ends_within_number(part, end)):
             return None
     return QuoteMatch(*part.span(start, end), omitted)
 
 
-def _find_joined(quote: str, part: FoldedPart, *, case: bool = True) -> Iterator[QuoteMatch]:
+def _find_joined(
+    quote: str, part: FoldedPart, *, case: bool = True, hidden: Sequence[tuple[int, int]] = ()
+) -> Iterator[QuoteMatch]:
     """The places of a quote, also where the text writes its joints (``_JOINT``) differently."""
     # Folding removes hyphens between letters, and keeps dashes.
     asked = _trim(fold(_HYPHEN.sub(_DASH, quote)).text)
@@ -323,7 +366,9 @@ def _find_joined(quote: str, part: FoldedPart, *, case: bool = True) -> Iterator
         start, end = _start_of_joined(pieces, longest, text, at), _end_of_joined(pieces, longest, text, at)
         if start is None or end is None or not _may_start(text, start) or _begins_within_number(part, start):
             continue
-        if not (_is_within_word(text, end) or _ends_within_number(part, end)):
+        if not (
+            _is_within_word(text, end) or _ends_within_number(part, end) or _is_hidden(part, start, end, hidden)
+        ):
             yield QuoteMatch(*part.span(start, end))
 
 

@@ -7,7 +7,8 @@ Two texts are equal after folding if they differ only in what copying, typesetti
     a hyphen within a word, also at the end of a line  nothing
     other hyphens, dashes and minus signs              "-", without white space around it; not before options
     quotation marks and apostrophes, single or double  "'", as a quote within a quote changes its marks; double
-                                                       ones after a digit "″", as those may be units: 6' is not 6"
+                                                       ones after a digit "″", as those may be units: 6' is not 6";
+                                                       double primes of a formula, too: f' is not f''
     superscript digits                                 "^" and the digits
     ellipses                                           "..."
     blanks of no width and marks of direction          nothing
@@ -49,7 +50,8 @@ _CHANGING = compile_possessive(
     rf"|(?P<dash>\s*+(?!{_OPTION})(?:[{_DASHES}]\s*+)++)"
     r"|(?P<blank>\s++(?=[,;:!?.](?:[\s(]|\Z)(?!\s?\.)|[)\]]))"
     r"|(?P<space>[^\S ]\s*+| \s++)"
-    r"|(?P<double>(?<=\d)(?:``|''|[\"\u201c-\u201f\u2033\u301d-\u301f\uff02]))"
+    r"|(?P<double>(?<=\d)(?:``|''|[\"\u201c-\u201f\u2033\u301d-\u301f\uff02])"
+    r"|(?<=[^\W\d_])(?:''|\u2033)(?=\s?[(=+*/^<>\u2212]))"
     r"|(?P<raised>[\u2070\u00b9\u00b2\u00b3\u2074-\u207b]++)"
     r"|(?P<mark>``|''|[\"`\u00ab\u00b4\u00bb\u2018-\u201f\u2032\u2033\u2039\u203a\u301d-\u301f\uff02\uff07])"
     r"|(?P<dots>\u2026|\.(?:[^\S\n]\.){2})"

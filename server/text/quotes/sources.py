@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import filterfalse
 
-from winnow.server.text.forms.markdown_view import fences_of, marks_of
+from winnow.server.text.forms.markdown_view import STRUCK_OUT, fences_of, marks_of
 from winnow.server.text.forms.splicing import SplicedText, splice
 from winnow.server.text.quotes.dividing import PLAIN_LETTERS, has_all, places_of
 from winnow.server.text.quotes.folding import SHAPED, fold
@@ -47,7 +47,11 @@ _LONG_WORD = re.compile(rf"(?<![^\W_])[{PLAIN_LETTERS}]{{4,15}}(?![^\W_]|[\u0300
 # Letters that a single character (a ligature) may stand for, and characters that may stand for any ASCII letter.
 _LIGATED, _WIDE = re.compile("f[fil]|st|ij|dz|[ln]j", re.IGNORECASE), re.compile(r"[\uff21-\uff5a]")
 _WORD = re.compile(r"\w+")
-_COMMENT = re.compile(r"<!--(?:(?!<!--).){0,2000}?-->", re.DOTALL)
+# A comment within a line is short, or in one paragraph: what begins in the code of one page and ends in that of
+# another is none.
+_COMMENT_BEGINS = re.compile(r"(?P<line>^[ \t]{0,3})?<!--", re.MULTILINE)
+_PARAGRAPH_ENDS = re.compile(r"\n[ \t]*+\n")
+_LONGEST_COMMENT = 2_000
 # Scripts without spaces between words: a part of a run of their characters can be a word.
 UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
 
@@ -224,7 +228,7 @@ class SourceText:
     @cached_property
     def comments(self) -> Sequence[tuple[int, int]]:
         """The places of the comments of the text, as in HTML."""
-        return [found.span() for found in _COMMENT.finditer(self.text)] if "<!--" in self.text else ()
+        return list(_comments_of(self.text)) if "<!--" in self.text else ()
 
     @cached_property
     def _is_plain(self) -> bool:
@@ -270,6 +274,32 @@ class SourceText:
     def _line_after(self, at: int) -> int:
         found = self.text.find("\n", at, at + _LINE_CHARS)
         return found if found >= 0 else min(at, len(self.text))
+
+
+def _comments_of(text: str) -> Iterator[tuple[int, int]]:
+    last = end = paragraph = 0
+    for begin in _COMMENT_BEGINS.finditer(text):
+        start = begin.end() - len("<!--")
+        if start < last:
+            continue
+        if end < start + len("<!-->"):  # else the end that was found for an earlier beginning is the next one
+            found = text.find("-->", start + len("<!"))
+            if found < 0:
+                return
+            end = found + len("-->")
+        if paragraph < start:
+            blank = _PARAGRAPH_ENDS.search(text, start)
+            paragraph = blank.start() if blank else len(text)
+        if begin["line"] is not None or end - start <= _LONGEST_COMMENT or end <= paragraph:
+            last = end
+            yield start, end
+
+
+def hidden_words(quote: str) -> list[str]:
+    """The words that marks of a quote hide: struck-out text, and the text in the line of a fence."""
+    marks = marks_of(quote, 0, len(quote), fences_of(quote), links=False)
+    pieces = (quote[start:end].strip() for start, end, seen in marks if seen in ("", STRUCK_OUT))
+    return [piece for piece in pieces if _WORD.search(piece) and not piece.startswith("[^")]
 
 
 def fold_marked(text: str, *, pairs: bool = True) -> str:
