@@ -6,6 +6,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -436,3 +437,30 @@ def test_a_table_is_no_more_looked_for_where_very_many_lines_between_bars_begin_
 def test_numbers_of_lines_without_end_are_no_numbers() -> None:
     lines = cells([("9" * 5_000, 50), ("let", 70)], 100) + cells([("1", 50), ("be", 70)], 112)
     assert any("9" * 5_000 in text for _, text in read_pages(lines))
+
+
+class _CountedRules(tuple[tuple[float, float, float], ...]):
+    """Rules of a page, and how often one of them was looked at."""
+
+    looks: int = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        self.looks += isinstance(place, int)
+        return super().__getitem__(place)
+
+
+def test_the_borders_of_the_cells_of_a_line_are_looked_for_once_in_all_tables_that_may_have_it() -> None:
+    """Many cells with rules of their own stand above and below the page, beside its only bar."""
+
+    def count(lines: int) -> int:
+        single = [
+            piece
+            for at in range(lines)
+            for piece in cells([("a", 50), ("b", 150)][: 1 + (at % 20 == 0)], 20 + 12 * at)
+        ]
+        heights = (10.0, 20.0 + 12 * lines)
+        parted = _CountedRules((y, 46.0, right) for y in heights for right in (*[146.0] * 59, 300.0))
+        assert tables(single, Rules(parted, ((146.0, 0.0, 50_000.0),))) == []
+        return parted.looks
+
+    assert count(160) < 3 * count(80)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -76,10 +77,15 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The straight lines on a page, sorted: a horizontal one is (y, left, right), a vertical (x, top, bottom)."""
+    """The straight lines on a page, sorted: a horizontal one is (y, left, right), a vertical (x, top, bottom).
+
+    ``borders``: the borders of the cells of a table by height, for readers of tables, which ask for those of a line
+    once for each table that may have it.
+    """
 
     horizontal: tuple[tuple[float, float, float], ...] = ()
     vertical: tuple[tuple[float, float, float], ...] = ()
+    borders: dict[float, Sequence[float]] = field(default_factory=dict, compare=False, repr=False)
 
     def bars_at(self, height: float) -> list[float]:
         """The places of the vertical lines at this height of the page."""

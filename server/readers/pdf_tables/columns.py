@@ -43,24 +43,32 @@ class Column:
 
 def between_bars(line: Line, rules: Rules) -> list[Column]:
     """The columns between the bars beside and between the cells of a line; none if a bar is missing."""
-    bars: list[float] = []
-    for x, top, bottom in rules.vertical:
-        if top <= line.box.middle <= bottom and (not bars or x - bars[-1] > _BAR_ROOM):
-            bars.append(x)
-    if len(bars) >= _FEWEST_BARS:
-        bars = _with_edges(bars, line, rules)
-    elif bars:
-        bars = _with_cell_edges(bars, line, rules)
+    if not rules.vertical:
+        return []
+    middle = line.box.middle
+    if (bars := rules.borders.get(middle)) is None:
+        bars = rules.borders[middle] = _find_borders(middle, rules)
     if len(bars) < 3 or line.box.left < bars[0] - 1 or line.cells[-1].left >= bars[-1] - 1:
         return []
     return [Column(left, right) for left, right in pairwise(bars)]
 
 
-def _with_edges(bars: list[float], line: Line, rules: Rules) -> list[float]:
+def _find_borders(middle: float, rules: Rules) -> list[float]:
+    """The bars at a height, and the edges of a table that has none there."""
+    bars: list[float] = []
+    for x in rules.bars_at(middle):
+        if not bars or x - bars[-1] > _BAR_ROOM:
+            bars.append(x)
+    if len(bars) >= _FEWEST_BARS:
+        return _with_edges(bars, middle, rules)
+    return _with_cell_edges(bars, middle, rules) if bars else []
+
+
+def _with_edges(bars: list[float], middle: float, rules: Rules) -> list[float]:
     """The bars, and where the rules above and below a line end if its table has bars between columns alone."""
     crossing = [rule for rule in rules.horizontal if rule[1] < bars[0] + 1 and rule[2] > bars[-1] - 1]
-    above = max((rule for rule in crossing if rule[0] < line.box.middle), default=None)
-    below = min((rule for rule in crossing if rule[0] >= line.box.middle), default=None)
+    above = max((rule for rule in crossing if rule[0] < middle), default=None)
+    below = min((rule for rule in crossing if rule[0] >= middle), default=None)
     if above is None or below is None:
         return bars
     left, right = max(above[1], below[1]), min(above[2], below[2])
@@ -69,12 +77,12 @@ def _with_edges(bars: list[float], line: Line, rules: Rules) -> list[float]:
     return [*first, *bars, *last]
 
 
-def _with_cell_edges(bars: list[float], line: Line, rules: Rules) -> list[float]:
+def _with_cell_edges(bars: list[float], middle: float, rules: Rules) -> list[float]:
     """The bars, and where the rules above and below a line begin and end if each cell has rules of its own.
 
     One of them may be on another page.
     """
-    place = bisect_left(rules.horizontal, (line.box.middle,))
+    place = bisect_left(rules.horizontal, (middle,))
     found = [spans for spans in _rules_around(rules.horizontal, place) if _are_parted(spans, bars)]
     if not found:
         return bars
@@ -102,7 +110,8 @@ def _rules_around(
 def _are_parted(spans: Sequence[tuple[float, float]], bars: Sequence[float]) -> bool:
     """Whether the rules at one height end at each of the bars, and nowhere else but at the right."""
     ends = [right for _, right in spans]
-    inner = [end for end in ends if end < max(ends) - _BAR_ROOM]
+    last = max(ends) - _BAR_ROOM
+    inner = [end for end in ends if end < last]
     return all(any(abs(end - bar) < _BAR_ROOM for end in ends) for bar in bars) and all(
         any(abs(end - bar) < _BAR_ROOM for bar in bars) for end in inner
     )
