@@ -79,8 +79,8 @@ class Block:
 class Rules:
     """The straight lines on a page, sorted: a horizontal one is (y, left, right), a vertical (x, top, bottom).
 
-    ``borders``: the borders of the cells of a table by height, for readers of tables, which ask for those of a line
-    once for each table that may have it.
+    ``borders``: those of the cells of a table by height, for readers of tables, which ask for the same ones
+    again for each table that a line may be in.
     """
 
     horizontal: tuple[tuple[float, float, float], ...] = ()
