@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
 from winnow.server.bibliographies.records import Creator, EntryFlaw, LibraryItem
+from winnow.server.text.forms.normal_forms import normalize
 
 _NOT_ASCII_WORD = re.compile(r"[^a-z0-9]+")
 _SHORT_WORDS = frozenset(
@@ -39,7 +40,7 @@ def is_citable(citekey: str) -> bool:
 
 def _plain(text: str) -> str:
     """The text in lower case without accents, words of ASCII apart by blanks."""
-    letters = unicodedata.normalize("NFKD", text.casefold())
+    letters = normalize("NFKD", text.casefold())
     return _NOT_ASCII_WORD.sub(" ", "".join(sign for sign in letters if not unicodedata.combining(sign)))
 
 

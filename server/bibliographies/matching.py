@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from winnow.server.bibliographies.records import LibraryItem, plain_doi
+from winnow.server.text.forms.normal_forms import normalize
 
 _WORDS = re.compile(r"[^\W_]+")
 _YEARS = re.compile(r"(?<!\d)(?:1[4-9]|20|21)\d\d(?!\d)")
@@ -52,7 +53,7 @@ def plain_title(title: str) -> str:
     >>> plain_title("The Étude: of  {Things}")
     'the etude of things'
     """
-    letters = unicodedata.normalize("NFKD", title[:_TITLE_CHARS].casefold())
+    letters = normalize("NFKD", title[:_TITLE_CHARS].casefold())
     return " ".join(_WORDS.findall("".join(sign for sign in letters if not unicodedata.combining(sign))))
 
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import re
 import threading
-import unicodedata
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -30,6 +29,7 @@ from operator import or_
 from typing import Any
 
 from winnow.server.storage.base import SparseVector
+from winnow.server.text.forms.normal_forms import normalize
 from winnow.server.text.markup.possessive import compile_possessive
 from winnow.server.text.words.stop_words import STOPWORDS
 
@@ -197,7 +197,7 @@ def has_same_stemmer(language: str, other: str) -> bool:
 
 
 def _split_names(text: str) -> Iterator[str]:
-    for match in _NAME.finditer(unicodedata.normalize("NFKC", text)):
+    for match in _NAME.finditer(normalize("NFKC", text)):
         name = match.group()
         if len(name) <= _MAX_WORD_CHARS or _UNSPACED.search(name):
             yield name

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 import re
-import unicodedata
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
+
+from winnow.server.text.forms.normal_forms import normalize
 
 _GLOB = re.compile(r"[*?\[]")
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
@@ -81,9 +82,9 @@ def fold_label(text: str) -> str:
     >>> fold_label(" Cafe\u0301  NOIR ") == "caf\u00e9 noir"
     True
     """
-    folded = text if text.isascii() else unicodedata.normalize("NFC", text)
+    folded = text if text.isascii() else normalize("NFC", text)
     folded = " ".join(folded.casefold().split())
-    return folded if folded.isascii() else unicodedata.normalize("NFC", folded)
+    return folded if folded.isascii() else normalize("NFC", folded)
 
 
 def find_spellings(known: Iterable[str], label: str) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ FAMILIES: Mapping[str, int] = {
     "transport": 36,
     "scope": 1,
     "documents": 9,
-    "scanning": 7,
+    "scanning": 8,
     "session_state": 3,
     "text_budget": 2,
     "watching": 11,

@@ -18,7 +18,6 @@ language is unknown is read as English.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -31,6 +30,7 @@ from winnow.server.claims.language.wording_tables import (
     Unit,
     find_unit,
 )
+from winnow.server.text.forms.normal_forms import normalize
 
 WarningKind = Literal["number", "unit", "date", "negation", "language"]
 # Claims and quotes are shorter; of a longer text the beginning is read.
@@ -191,7 +191,7 @@ def _read_facts(text: str, table: LanguageTable | None) -> _Facts:
 
 
 def _tokens(text: str) -> Iterator[_Token]:
-    plain = unicodedata.normalize("NFC", text[:_MOST_CHARS]).translate(_PLAIN)
+    plain = normalize("NFC", text[:_MOST_CHARS]).translate(_PLAIN)
     plain = _ELISION.sub(lambda match: f" {match[0]} " if match[0] == "n't" else f"{match[0]} ", plain)
     plain = _MINUS.sub("-", plain)
     for match in _TOKEN.finditer(plain):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import lru_cache
 from urllib.parse import unquote
+
+from winnow.server.text.forms.normal_forms import normalize
 
 MAX_NAME_CHARS = 120
 _TRIMMED = " \t\n`*_\"'“”‘’«»()[]{}<>,;:!?.~"
@@ -35,7 +36,7 @@ def entity_key(text: str) -> str:
     >>> [entity_key(name) for name in ("The ConfigMaps", "Theodred II (Bishop of Elmham)", "Network Policies")]
     ['configmap', 'theodred ii', 'network policy']
     """
-    plain = " ".join(unicodedata.normalize("NFKC", text[: 2 * MAX_NAME_CHARS]).casefold().split())
+    plain = " ".join(normalize("NFKC", text[: 2 * MAX_NAME_CHARS]).casefold().split())
     plain = _IN_PARENTHESES.sub("", plain).strip(_TRIMMED)
     plain = _POSSESSIVE.sub("", _ARTICLE.sub("", plain))[:MAX_NAME_CHARS].strip(_TRIMMED)
     return _to_singular(plain) if _is_name(plain) else ""

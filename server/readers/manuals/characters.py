@@ -3,9 +3,10 @@ r"""Special characters of roff: what ``\(em``, ``\[u2014]`` and ``\[e aa]`` prin
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from types import MappingProxyType
+
+from winnow.server.text.forms.normal_forms import normalize
 
 # Each name is followed by its printed text. Hyphens, minus signs and straight quotation marks are those of ASCII,
 # as on terminals, so that options and commands can be copied.
@@ -62,7 +63,7 @@ def character(name: str) -> str:
         return known
     if found := _UNICODE.fullmatch(name):
         codes = [found["first"], *found["others"].split("_")[1:]]
-        return unicodedata.normalize("NFC", "".join(_printed(int(code, 16)) for code in codes))
+        return normalize("NFC", "".join(_printed(int(code, 16)) for code in codes))
     if found := _NUMBER.fullmatch(name):
         return _printed(int(found[1]))
     if len(name) == 2 and name[0] in _ACCENTS and name[1].isalpha():
@@ -72,7 +73,7 @@ def character(name: str) -> str:
 
 
 def _combine(base: str, accent: str) -> str:
-    return unicodedata.normalize("NFC", base + _ACCENTS[accent])
+    return normalize("NFC", base + _ACCENTS[accent])
 
 
 def _printed(code: int) -> str:

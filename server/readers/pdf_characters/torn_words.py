@@ -8,9 +8,10 @@ compound that it mostly writes with a hyphen has it everywhere.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable
+
+from winnow.server.text.forms.normal_forms import normalize
 
 # Stands for a hyphen at the end of a line, which divides a word or belongs to a compound.
 HYPHEN = "\x02"
@@ -93,7 +94,7 @@ def expand_ligatures(text: str) -> str:
 def _compose(found: re.Match[str]) -> str:
     """One letter for an accent and the letter after it, if there is one."""
     letter = "i" if found["letter"] == "ı" else found["letter"]
-    composed = unicodedata.normalize("NFC", letter + _COMBINING[found["accent"]])
+    composed = normalize("NFC", letter + _COMBINING[found["accent"]])
     return composed if len(composed) == 1 else found[0]
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
@@ -18,6 +17,7 @@ from typing import Any, Literal, get_args
 
 from winnow.server.errors import WinnowError
 from winnow.server.ids import is_chunk_id
+from winnow.server.text.forms.normal_forms import normalize
 
 DocumentLabel = Literal["Document", "Section", "Chunk", "Entity"]
 # The last two are of a notebook of claims: they are read beside the graph and in no document's.
@@ -133,7 +133,7 @@ def normalise_name(name: str) -> str:
     >>> normalise_name("  Config\u00a0 Map ")
     'config map'
     """
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    return " ".join(normalize("NFKC", name).casefold().split())
 
 
 def entity_type_order(type: str) -> tuple[int, str]:

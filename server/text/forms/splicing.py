@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from winnow.server.text.forms.normal_forms import normalize
 
 MARKS = r"\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 # Letters with combining marks, syllables of several parts, Latin ligatures, and soft hyphens.
@@ -90,5 +91,5 @@ def compose(text: str) -> SplicedText:
 
 def _composed(found: re.Match[str]) -> str:
     if found["letter"]:
-        return unicodedata.normalize("NFC", found[0])
-    return "" if found[0] == "\u00ad" else unicodedata.normalize("NFKC", found[0])
+        return normalize("NFC", found[0])
+    return "" if found[0] == "\u00ad" else normalize("NFKC", found[0])

@@ -21,10 +21,10 @@ proportion to the length of the text.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from winnow.server.text.forms.normal_forms import normalize
 from winnow.server.text.forms.splicing import MARKS, SplicedText, splice
 from winnow.server.text.markup.possessive import compile_possessive
 
@@ -77,8 +77,8 @@ _FOLDED: Mapping[str, Callable[[str], str]] = MappingProxyType(
         "mark": _as("'"),
         "dots": _as("..."),
         "unseen": _as(""),
-        "shape": lambda text: unicodedata.normalize("NFKC", text),
-        "accent": lambda text: unicodedata.normalize("NFC", text),
+        "shape": lambda text: normalize("NFKC", text),
+        "accent": lambda text: normalize("NFC", text),
     }
 )
 

@@ -16,7 +16,6 @@ Three rules limit the folding:
 from __future__ import annotations
 
 import re
-import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +24,7 @@ from functools import cached_property
 from itertools import filterfalse
 
 from winnow.server.text.forms.markdown_view import STRUCK_OUT, fences_of, marks_of
+from winnow.server.text.forms.normal_forms import normalize
 from winnow.server.text.forms.splicing import SplicedText, splice
 from winnow.server.text.quotes.dividing import PLAIN_LETTERS, has_all, places_of
 from winnow.server.text.quotes.folding import SHAPED, fold
@@ -242,7 +242,7 @@ class SourceText:
 
     def _as_letters(self, part: str) -> str:
         """A part of the text, or of its lower case, with letters in place of ligatures and other shapes."""
-        return part if self._is_plain else unicodedata.normalize("NFKC", part)
+        return part if self._is_plain else normalize("NFKC", part)
 
     def _seen(self, start: int, end: int, *, pairs: bool = True) -> FoldedPart:
         found = marks_of(self.text, start, end, self._fences, pairs=pairs)

@@ -11,11 +11,11 @@ repetitions are possessive, and lookbehinds are bounded.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from winnow.server.text.forms.normal_forms import normalize
 from winnow.server.text.markup.possessive import compile_possessive
 from winnow.server.text.words.sentences import sentence_ends
 from winnow.server.text.words.tokens import halves_a_pair
@@ -256,12 +256,12 @@ def _split_word(word: str, start: int) -> Iterator[_Word]:
 
 def _fold_word(word: str, start: int) -> Iterator[_Word]:
     if word:
-        yield _Word(start, len(word), unicodedata.normalize("NFKC", word).casefold())
+        yield _Word(start, len(word), normalize("NFKC", word).casefold())
 
 
 def _pairs(run: str, start: int) -> Iterator[_Word]:
     for at in range(len(run) - 1):
-        yield _Word(start + at, 2, unicodedata.normalize("NFKC", run[at : at + 2]), is_pair=True)
+        yield _Word(start + at, 2, normalize("NFKC", run[at : at + 2]), is_pair=True)
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
