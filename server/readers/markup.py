@@ -16,7 +16,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.page_furniture import is_furniture
 from winnow.server.text.markup.code_marks import code_span, escape_backticks, fenced
-from winnow.server.text.markup.shaped_text import raise_number, strike_out
+from winnow.server.text.markup.shaped_text import lower_number, raise_number, strike_out
 
 _BLANK_LINES = re.compile(r"\n{3,}")
 _SPACE = re.compile(r"[ \t\r\f\v\n]+")
@@ -67,6 +67,7 @@ _SHAPED: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {"sup": raise_number, "del": strike_out, "s": strike_out, "strike": strike_out}
 )
 _STRUCK = re.compile(r"(?:\A|;)\s*text-decoration(?:-line)?\s*:[^;]{0,100}\bline-through\b", re.IGNORECASE)
+_MOVED = re.compile(r"(?:\A|;)\s*vertical-align\s*:\s*su(?P<where>per|b)\b", re.IGNORECASE)
 
 
 def _shape_of(node: LexborNode) -> Callable[[str], str] | None:
@@ -76,7 +77,18 @@ def _shape_of(node: LexborNode) -> Callable[[str], str] | None:
         return _SHAPED[tag]
     if tag.startswith(("-", "_")) or tag in _BLOCKS or tag in _HEADINGS:
         return None
-    return strike_out if _STRUCK.search(node.attributes.get("style") or "") else None
+    style = node.attributes.get("style") or ""
+    moved = _MOVED.search(style)
+    if tag == "sub" or (moved and moved["where"] == "b"):
+        return lower_number if _is_beside_digit(node) else None
+    return strike_out if _STRUCK.search(style) else raise_number if moved else None
+
+
+def _is_beside_digit(node: LexborNode) -> bool:
+    """Whether a digit stands directly before or after an element: it would be read as one number with this one."""
+    before = node.prev.text()[-1:] if node.prev else ""
+    after = node.next.text()[:1] if node.next else ""
+    return before.isdigit() or after.isdigit()
 
 
 def html_to_markdown(text: str) -> tuple[str, str]:

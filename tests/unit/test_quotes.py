@@ -334,6 +334,9 @@ def test_a_sentence_of_html_is_found_whatever_backticks_it_has(parts: list[tuple
 
 # What looks like a mark and is none, or changes what is said.
 NOT_SEEN = (
+    ("limit of 52 m", "limit of 5<sub>2</sub> m"),
+    ("is log28 here", "is log<sub>2</sub>8 here"),
+    ("of 10^25 m", "of 10<sup>2</sup>5 m"),
     ("234 units", "2*3*4 units"),
     ("snakecase names", "snake_case names"),
     ("cat a grep b", "cat a | grep b"),
@@ -608,3 +611,20 @@ def test_comments_are_in_order_and_begin_and_end_as_such(pieces: list[str]) -> N
     assert sorted(comments) == list(comments)
     assert all(end <= then for (_, end), (then, _) in pairwise(comments))
     assert all(text[start:].startswith("<!--") and text[:end].endswith("-->") for start, end in comments)
+
+
+@pytest.mark.parametrize(
+    ("said", "markdown"),
+    [
+        ("of 5<sub>2</sub> m", "of 5₂ m"),
+        ("log<sub>2</sub>8", "log₂8"),
+        ("x<sub>1</sub><sub>2</sub>", "x₁₂"),
+        ("H<sub>2</sub>O", "H2O"),
+        ("v<sub>max</sub>5", "vmax5"),
+        ('2<span style="color: red; vertical-align: super">10</span> m', "2¹⁰ m"),
+        ('5<i style="vertical-align:sub">2</i>', "5₂"),
+        ('5 <b style="vertical-align: middle">2</b>', "5 2"),
+    ],
+)
+def test_a_moved_number_of_a_page_is_no_part_of_the_number_beside_it(said: str, markdown: str) -> None:
+    assert html_to_markdown(f"<p>{said}</p>")[1] == markdown

@@ -6,8 +6,8 @@ that only shape a text. Within fenced code only the lines of the fence are marks
 signs. Signs of emphasis count in pairs within a paragraph, and not within words: ``2*3*4`` keeps them. A bar is a
 mark in a line that begins with a bar. A reference is a mark if the text defines it. A sign before a number is a
 mark only at the beginning of a paragraph or of a list, because elsewhere it may be a minus. Struck-out text
-becomes "~~", and a raised number is written with "^". Everything else stays, such as numbers, words, signs of
-formulas and boxes.
+becomes "~~", a raised number is written with "^", and a lowered one, beside digits, with "_". Everything else
+stays, such as numbers, words, signs of formulas and boxes.
 
 A text that is not Markdown rarely has such signs. A caller that must be certain also compares with the text
 itself. Takes time in proportion to the length of the text.
@@ -87,6 +87,8 @@ _STRUCK = re.compile(r"<(?P<end>/?)(?P<name>del|s|strike)\b", re.IGNORECASE)
 STRUCK_OUT = "~~"
 _RAISED_NUMBER = re.compile(r"[ \t]*[-+\u2212\u2013]?[.,]?\d")
 _RAISED = re.compile(r"<sup\b", re.IGNORECASE)
+# Where a lowered number begins, or one that is moved ends: 10 with a lowered 2 is not 102.
+_PARTED = re.compile(r"<(?:sub|/su[bp])\b", re.IGNORECASE)
 
 
 def fences_of(text: str) -> list[tuple[int, int, int, int]]:
@@ -253,6 +255,8 @@ def _tag(text: str, found: re.Match[str], struck: list[re.Match[str]]) -> Mark:
             return struck.pop().start(), end, STRUCK_OUT
     if _RAISED.match(found[0]) and text[start - 1 : start].isdigit() and _RAISED_NUMBER.match(text, end):
         return start, end, "^"
+    if _PARTED.match(found[0]) and text[start - 1 : start].isdigit() and text[end : end + 1].isdigit():
+        return start, end, "_"
     return start, end, " " if _BREAKS.match(found[0]) else ""
 
 

@@ -1,4 +1,4 @@
-"""Text whose shape is a part of what it says: raised numbers, and words that are struck out."""
+"""Text whose shape is a part of what it says: raised and lowered numbers, and words that are struck out."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 # A number is raised with digits that cannot be read as part of the number before it: 10 with a raised 9 is not
 # 109.
 _RAISED = str.maketrans("0123456789+-\u2212", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
+_LOWERED = str.maketrans("0123456789+-\u2212", "₀₁₂₃₄₅₆₇₈₉₊₋₋")
 _LINE = re.compile(r"\S(?:[^\n]*\S)?")
 _RAISED_NUMBER = re.compile(r"\s*[+\u2212-]?\d+\s*", re.ASCII)
 
@@ -18,6 +19,15 @@ def raise_number(text: str) -> str:
     ('⁻⁶', 'st')
     """
     return text.strip().translate(_RAISED) if _RAISED_NUMBER.fullmatch(text) else text
+
+
+def lower_number(text: str) -> str:
+    """A text that stands below its line, beside a digit: a number becomes lowered digits; see ``raise_number``.
+
+    >>> lower_number("2"), lower_number("max")
+    ('₂', 'max')
+    """
+    return text.strip().translate(_LOWERED) if _RAISED_NUMBER.fullmatch(text) else text
 
 
 def strike_out(text: str) -> str:
