@@ -295,7 +295,7 @@ def _cell_boxes(box: Box, rules: Rules) -> Iterator[Box]:
 
 
 def own_signs(printed: str, formula: str) -> str:
-    r"""What is printed in a box, without the letters beside it whose boxes overlap that of a formula.
+    r"""The signs that are printed in a box, without the letters beside it whose boxes overlap that of a formula.
 
     >>> own_signs("the CST", r"the $\mathcal{C}$"), own_signs("CST", r"$\mathcal{S}$"), own_signs("a + b", "$a+c$")
     ('the C', 'S', 'a + b')
