@@ -147,16 +147,21 @@ def _open(
     embedder.start()
     catalogue = Catalogue(catalogue_path(settings))
     graph: GraphStore | None = None
+    store: CurrentVectors | None = None
     try:
         graph = open_graph(settings)
         check_finished(settings.store, str(settings.qdrant_url or ""))
         binding = _bind_vectors(settings, catalogue, embedder)
+        if not repairs_vectors:
+            require_vectors(settings, catalogue, binding)
         store = _open_current_vectors(settings, catalogue, binding, builds_in_subprocess=builds_in_subprocess)
         if not settings.qdrant_url:
             remove_leftovers(settings.store, catalogue)
             if not repairs_vectors:
-                _check_counts(settings.store, catalogue, store)
+                check_counts(settings.store, catalogue, store)
     except BaseException:
+        if store:
+            store.close()
         catalogue.close()
         if graph:
             graph.close()
@@ -207,15 +212,23 @@ def open_claim_library(settings: Settings) -> ClaimLibrary:
     return ClaimLibrary(settings.store, reach)
 
 
-def _check_counts(store: Path, catalogue: Catalogue, vectors: CurrentVectors) -> None:
+def require_vectors(settings: Settings, catalogue: Catalogue, binding: Binding) -> None:
+    """Raise ``WinnowError`` if the folder of the vectors is lost: opening would make an empty one in its place."""
+    if not settings.qdrant_url and not (settings.store / binding.vectors).is_dir():
+        _compare_counts(settings.store, catalogue.chunk_count(), 0)
+
+
+def check_counts(store: Path, catalogue: Catalogue, vectors: VectorStore) -> None:
     """Raise ``WinnowError`` if vectors are missing.
 
     An ingest writes points before chunks and removes chunks before points, so there are never fewer points.
     """
-    chunks, points = catalogue.chunk_count(), vectors.count()
+    _compare_counts(store, catalogue.chunk_count(), vectors.count())
+
+
+def _compare_counts(store: Path, chunks: int, points: int) -> None:
     if points >= chunks > 0 or points == chunks:
         return
-    vectors.close()
     missing = (
         f"the vectors hold {points:,} of {chunks:,} chunks; to rebuild them from the text in the store, run: "
         "winnow reindex"
@@ -232,6 +245,8 @@ def catalogue_path(settings: Settings) -> Path:
 
 def open_vectors(settings: Settings, catalogue: Catalogue) -> VectorStore:
     """Open the vectors of this catalogue, in its folder or on the server of the settings; creates missing ones.
+
+    ``require_vectors`` and ``check_counts`` say whether they are those of its chunks.
 
     Raises ``WinnowError`` as ``open_backends`` does.
     """

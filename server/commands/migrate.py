@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from winnow.server.backends.catalogue import Catalogue
-from winnow.server.backends.opening import catalogue_path, open_vectors
+from winnow.server.backends.opening import catalogue_path, check_counts, open_vectors, require_vectors
 from winnow.server.backends.vectors import migration
 from winnow.server.commands.engine import engine_warnings
 from winnow.server.commands.terminal.output import (
@@ -136,11 +136,12 @@ def _copy_index(source: Settings, target: Settings, step: migration.OnStep) -> m
     migration.check_finished(source.store, str(source.qdrant_url or ""))
     for flaw in find_flaws(source.store):
         raise damage_error(source.store / flaw.file, flaw.why)
-    with (
-        closing(Catalogue(catalogue_path(source))) as catalogue,
-        catalogue.only_writer(),
-        closing(open_vectors(source, catalogue)) as vectors,
-    ):
+    with ExitStack() as opened:
+        catalogue = opened.enter_context(closing(Catalogue(catalogue_path(source))))
+        opened.enter_context(catalogue.only_writer())
+        require_vectors(source, catalogue, catalogue.binding)
+        vectors = opened.enter_context(closing(open_vectors(source, catalogue)))
+        check_counts(source.store, catalogue, vectors)
         mark = migration.begin(target.store, str(target.qdrant_url or ""), _state_of(catalogue))
         if target.store.resolve() != source.store.resolve():
             migration.copy_files(source.store, target.store, step)

@@ -109,6 +109,7 @@ _NO_BIBLIOGRAPHY = (
 )
 _NOT_IN_BIBLIOGRAPHY = "the bibliography has none for them now; if it is not whole, bring it back and ingest again"
 _NAME_TAKEN = "{source} has a document of this name already; ingest this one into another --project"
+_REMADE = "the vectors of {chunks} were lost; they were made again from the text in the store"
 _GRAPH_OUTDATED = "the graph is not up to date, the next ingest tries again: {why}"
 
 
@@ -372,6 +373,7 @@ class _IngestRun:
             failures=tuple(self._failures),
             warnings=(
                 *self._parser.wall_warnings,
+                *self._remade_vectors(),
                 *altered,
                 *self._deletions.warnings(),
                 *self._lost_entries(),
@@ -386,6 +388,10 @@ class _IngestRun:
             references=self._references.report() if self._references else None,
             reader_tier=self._parser.tier,
         )
+
+    def _remade_vectors(self) -> tuple[str, ...]:
+        count = self._writer.remade
+        return (_REMADE.format(chunks=count_of(count, "chunk")),) if count else ()
 
     def _lost_entries(self) -> tuple[str, ...]:
         """A warning of files that had an entry before, and have none in this bibliography, or none is named."""

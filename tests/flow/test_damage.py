@@ -21,8 +21,10 @@ from tests.plain_store import copy_store
 from tests.tiny_models import write_model
 from winnow.server.backends.catalogue import Catalogue
 from winnow.server.backends.opening import open_backends
+from winnow.server.backends.vectors.edge import EdgeStore
+from winnow.server.backends.vectors.edge_files import list_files
 from winnow.server.backends.vectors.index_build import _copy_with_holes
-from winnow.server.commands import ingest, reindex, search, stats
+from winnow.server.commands import ingest, migrate, reindex, search, stats
 from winnow.server.commands.backups import backup
 from winnow.server.commands.entry.app import make_knowledge_base
 from winnow.server.commands.health import _integrity
@@ -246,6 +248,41 @@ def test_vectors_that_are_gone_are_told_and_the_next_ingest_makes_them(
     assert answers(copied_store) == healthy
 
 
+def test_a_search_leaves_the_loss_of_the_vectors_in_sight(copied_store: Settings) -> None:
+    """The folder is not made anew, so the doctor names it afterwards as before, with the command that mends it."""
+    shutil.rmtree(folder := vectors(copied_store))
+    with pytest.raises(WinnowError, match=r"the vectors hold 0 of \d+ chunks.*winnow reindex"):
+        answers(copied_store)
+    (finding,) = integrity(copied_store)
+    assert (folder.exists(), finding.ok, finding.essential, finding.detail) == (
+        False,
+        False,
+        True,
+        f"{folder}: it is missing",
+    )
+    assert "winnow reindex" in finding.advice
+
+
+def test_the_doctor_compares_the_number_of_vectors_with_the_chunks(copied_store: Settings) -> None:
+    """As a search does: an empty folder of vectors is a loss, however well it is sealed."""
+    folder = vectors(copied_store)
+    with closing(Catalogue(copied_store.store / "catalogue.sqlite3")) as catalogue:
+        binding = catalogue.binding
+    shutil.rmtree(folder)
+    EdgeStore(copied_store.store, binding.dimension, vectors=binding.vectors).close()
+    seal.write(folder, list_files(folder))
+    (finding,) = integrity(copied_store)
+    assert (finding.ok, finding.essential, "the vectors hold 0 of" in finding.detail) == (False, True, True)
+    assert "winnow reindex" in finding.advice
+
+
+def test_lost_vectors_are_not_moved_to_another_place(copied_store: Settings, tmp_path: Path) -> None:
+    """The moved store would lack them, and both would hold the same number."""
+    shutil.rmtree(vectors(copied_store))
+    done = CliRunner().invoke(migrate.app, ["--store", str(copied_store.store), "--to", str(tmp_path / "moved")])
+    assert (done.exit_code, "the vectors hold 0 of" in done.output.replace("\n", " ")) == (4, True), done.output
+
+
 def test_a_store_that_a_killed_ingest_left_is_opened_and_told(copied_store: Settings, healthy: str) -> None:
     for folder in (copied_store.store, vectors(copied_store)):
         assert seal.unseal(folder)
@@ -327,6 +364,32 @@ def test_a_short_write_leaves_the_store_sealed(towers: Settings) -> None:
     with pytest.raises(WinnowError, match="its content is not what was written"):
         make_knowledge_base(towers, wait_for_model=True).store()
     assert _ingest(towers, "one")[0] == 4
+
+
+def test_an_ingest_of_one_project_makes_the_lost_vectors_of_all(towers: Settings) -> None:
+    """And says so; before, it sealed a store that no search could open."""
+    shutil.rmtree(vectors(towers))
+    code, told = _ingest(towers, "one")
+    assert (code, "the vectors of 3 chunks were lost" in " ".join(told.split())) == (0, True), told
+    assert [finding.detail for finding in integrity(towers)] == ["every file is as it was written"]
+    make_knowledge_base(towers, wait_for_model=True).store().close()
+
+
+def test_an_ingest_refuses_a_store_whose_lost_vectors_another_model_made(towers: Settings, model: str) -> None:
+    """It says which command mends it, and the doctor goes on reporting the loss."""
+    folder = towers.store.parent / "four"
+    folder.mkdir()
+    (folder / "tower.md").write_text(f"# Tower of four\n\n{LINE}\n", "utf-8")
+    _run(reindex.app, "--store", towers.store, "--embedder", model)
+    for made in towers.store.glob("vectors*"):
+        shutil.rmtree(made)
+    done = CliRunner().invoke(
+        ingest.app,
+        [str(folder), "--store", str(towers.store), "--project", "four"],
+        env={"WINNOW_DAEMON": "off", "WINNOW_EMBEDDING": "off"},
+    )
+    assert (done.exit_code, "winnow reindex" in " ".join(done.output.split())) == (4, True), done.output
+    assert [finding.ok for finding in integrity(towers)] == [False]
 
 
 def test_a_writer_does_not_seal_what_others_changed(towers: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

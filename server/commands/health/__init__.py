@@ -225,16 +225,19 @@ def _integrity(settings: Settings) -> Iterator[Finding]:
 
     if not settings.store.is_dir() or not (catalogue_path(settings).exists() or vector_folders(settings.store)):
         return
-    flaws = [*find_flaws(settings.store), *_missing_vectors(settings)]
+    lost = [*_missing_vectors(settings)]
+    flaws = [*find_flaws(settings.store), *lost]
     for flaw in flaws:
         detail = f"{settings.store / flaw.file}: {flaw.why}"
-        advice = f"{MENDS_VECTORS}, or {REPAIR}" if "/" in flaw.file else REPAIR
+        advice = MENDS_VECTORS if flaw in lost else f"{MENDS_VECTORS}, or {REPAIR}" if "/" in flaw.file else REPAIR
         yield Finding("store", "integrity", False, detail, advice)
     try:
         if not flaws:
             require_catalogue(settings.store)
+            _compare_counts(settings)
     except WinnowError as error:
-        yield Finding("store", "integrity", False, error.message, "do what the message says")
+        detail, _, advice = error.message.rpartition("; ")
+        yield Finding("store", "integrity", False, detail, advice)
         return
     altered = [] if flaws else _altered_documents(settings)
     if altered:
@@ -273,6 +276,24 @@ def _missing_vectors(settings: Settings) -> Iterator[SealFlaw]:
         folder = settings.store / catalogue.binding.vectors
         if catalogue.chunk_count() and not folder.is_dir():
             yield SealFlaw(f"{folder.name}/", "it is missing")
+
+
+def _compare_counts(settings: Settings) -> None:
+    """Raise ``WinnowError`` if the vectors are too few; a process that holds them compared when it opened them."""
+    from winnow.server.backends.catalogue import Catalogue
+    from winnow.server.backends.opening import catalogue_path, check_counts, open_vectors
+
+    if settings.qdrant_url or not catalogue_path(settings).exists():
+        return
+    try:
+        with (
+            closing(Catalogue(catalogue_path(settings))) as catalogue,
+            closing(open_vectors(settings, catalogue)) as vectors,
+        ):
+            check_counts(settings.store, catalogue, vectors)
+    except WinnowError as error:
+        if error.code != "INDEX_HELD":
+            raise
 
 
 def _holder(settings: Settings) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from winnow.server.errors import WinnowError
 from winnow.server.ingest.graph_update import GraphTarget
 from winnow.server.ingest.writing.batches import Batch
 from winnow.server.ingest.writing.embedding import make_points
@@ -27,6 +28,10 @@ from winnow.server.storage.base import CatalogueChanges, DocumentStore, Embedder
 from winnow.server.storage.project_states import ProjectState
 
 _CHUNKS_PER_REPAIR = 128
+_LOST = (
+    "the vectors hold {points:,} of {chunks:,} chunks, and another model made the others; to make all again from "
+    "the text in the store, run: winnow reindex"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +55,15 @@ class Target:
 
 
 class IndexWriter:
-    """Writes to the catalogue and the vector store of a target. ``deleted`` counts the deleted documents."""
+    """Writes to the catalogue and the vector store of a target.
+
+    ``deleted`` counts the deleted documents, ``remade`` the points that were made again because they were lost.
+    """
 
     def __init__(self, target: Target) -> None:
         self._target = target
         self.has_written = False
-        self.deleted = 0
+        self.deleted = self.remade = 0
 
     def write(self, batch: Batch, on_computed: Callable[[int], None] = lambda count: None) -> None:
         """Write new points, then the catalogue, then delete old points: see the theory of operation above.
@@ -83,22 +91,45 @@ class IndexWriter:
         self.deleted += len(batch.deleted)
 
     def repair(self) -> None:
-        """Bring the vector store in line with the catalogue, if an earlier run was interrupted."""
+        """Bring the vector store in line with the catalogue, if an earlier run was interrupted or points are lost.
+
+        No run leaves fewer points than chunks, so the store lost them, perhaps those of other projects too.
+        Raises ``WinnowError("INDEX_UNAVAILABLE")`` where another model made some of them.
+        """
+        target, points = self._target, self._target.store.count()
+        chunks = target.catalogue.chunk_count()
+        if target.catalogue.has_unfinished_write(target.project) or points != chunks:
+            self._mark_unfinished()
+            self._repair_project()
+        if points < chunks:
+            for project in target.catalogue.existing_projects():
+                self._restore_points(project.name)
+            self.remade = target.store.count() - points
+            if points + self.remade < chunks:
+                raise WinnowError("INDEX_UNAVAILABLE", _LOST.format(points=points + self.remade, chunks=chunks))
+
+    def _repair_project(self) -> None:
         target = self._target
-        if (
-            not target.catalogue.has_unfinished_write(target.project)
-            and target.store.count() == target.catalogue.chunk_count()
-        ):
-            return
-        self._mark_unfinished()
         expected, present = set(target.catalogue.chunk_ids(target.project)), set(target.store.ids(target.project))
         target.store.delete(sorted(present - expected))
         dirty = [each.id for each in target.catalogue.indexed_documents(target.project) if not each.context_hash]
         missing = sorted((expected - present).union(*map(self._chunk_ids, dirty)))
-        for start in range(0, len(missing), _CHUNKS_PER_REPAIR):
-            passages = target.catalogue.passages(missing[start : start + _CHUNKS_PER_REPAIR], target.project)
+        self._make_points(missing, target.project, target.embedder)
+
+    def _restore_points(self, project: str) -> None:
+        """Make the missing points of a project, except those that another model made."""
+        target, present = self._target, set(self._target.store.ids(project))
+        fingerprint = target.embedder.fingerprint if target.embedder else ""
+        for known in target.catalogue.indexed_documents(project):
+            missing = [each.id for each in target.catalogue.chunks(known.id, project) if each.id not in present]
+            if missing and known.embedding in ("", fingerprint):
+                self._make_points(missing, project, target.embedder if known.embedding else None)
+
+    def _make_points(self, chunk_ids: Sequence[str], project: str, embedder: Embedder | None) -> None:
+        for start in range(0, len(chunk_ids), _CHUNKS_PER_REPAIR):
+            passages = self._target.catalogue.passages(chunk_ids[start : start + _CHUNKS_PER_REPAIR], project)
             rows = [(passage.document, passage.chunk) for passage in passages.values()]
-            target.store.upsert(make_points(rows, target.embedder))
+            self._target.store.upsert(make_points(rows, embedder))
 
     def finish(self) -> None:
         """Optimize and flush the stores, and remove the mark of an unfinished run."""
