@@ -276,6 +276,15 @@ def test_the_doctor_compares_the_number_of_vectors_with_the_chunks(copied_store:
     assert "winnow reindex" in finding.advice
 
 
+def test_the_doctor_says_nothing_against_vectors_that_a_server_holds(copied_store: Settings) -> None:
+    """The server compared them when it opened them."""
+    backends = open_backends(copied_store, wait_for_model=False)
+    try:
+        assert [finding.detail for finding in integrity(copied_store)] == ["every file is as it was written"]
+    finally:
+        backends.close()
+
+
 def test_lost_vectors_are_not_moved_to_another_place(copied_store: Settings, tmp_path: Path) -> None:
     """The moved store would lack them, and both would hold the same number."""
     shutil.rmtree(vectors(copied_store))

@@ -292,7 +292,7 @@ def _compare_counts(settings: Settings) -> None:
         ):
             check_counts(settings.store, catalogue, vectors)
     except WinnowError as error:
-        if error.code != "INDEX_HELD":
+        if error.reason != "INDEX_HELD":
             raise
 
 
