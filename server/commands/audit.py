@@ -19,7 +19,7 @@ from winnow.server.commands.terminal.output import (
     report_errors,
 )
 from winnow.server.errors import WinnowError
-from winnow.server.runtime.audit import AuditKind, read_records, since_of
+from winnow.server.runtime.audit import GAP, AuditKind, read_records, since_of
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
 from winnow.server.storage.files.store_folder import map_os_errors
@@ -66,13 +66,16 @@ def audit(
         calls = [
             record
             for record in _read_records(settings, start, "calls")
-            if name in (None, _normalize_tool(str(record.get("tool"))))
+            if name in (None, _normalize_tool(str(record.get("tool")))) or GAP in record
         ]
+        script_gaps, executions = _split_gaps(executions, "executions")
+        call_gaps, calls = _split_gaps(calls, "calls")
+        gaps = sorted([*script_gaps, *call_gaps], key=lambda gap: str(gap.get("from")))
         summary = {**_summarize(executions), "calls": _summarize_calls(calls)}
         if as_json:
             # A program that names a time counts what it gets: by default nothing of that time is left out.
             most = last or (_SHOWN if start is None else max(len(executions), len(calls), 1))
-            shown = {"executions": executions[-most:], "calls": calls[-most:]}
+            shown = {"executions": executions[-most:], "calls": calls[-most:], "gaps": gaps}
             left_out = {"executions": max(0, len(executions) - most), "calls": max(0, len(calls) - most)}
             print_json({"summary": summary, **shown, "left_out": left_out})
             return
@@ -82,11 +85,27 @@ def audit(
             print_lines(*_tell_left_out(executions, most, "executions"), _format_summary(summary), "")
         print_lines(*_format_table(calls[-most:], _CALL_COLUMNS), "")
         print_lines(*_tell_left_out(calls, most, "calls"), _format_call_summary(summary["calls"]))
+        print_lines(*map(_format_gap, gaps))
 
 
 def _read_records(settings: Settings, since: datetime | None, kind: AuditKind) -> Iterator[dict[str, Any]]:
     with map_os_errors(settings.store):
         yield from read_records(settings.audit_folder, since, kind)
+
+
+def _split_gaps(
+    records: Sequence[dict[str, Any]], kind: AuditKind
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The gaps of these records, each with the kind of what is missing, and the other records."""
+    gaps = [{"kind": kind, **record[GAP]} for record in records if isinstance(record.get(GAP), dict)]
+    return gaps, [record for record in records if GAP not in record]
+
+
+def _format_gap(gap: Record) -> str:
+    what = f"{gap.get('count')} {gap['kind']}"
+    return one_line(
+        f"not audited, as the files could not be written: {what}, {gap.get('from')} to {gap.get('to')}"
+    )
 
 
 def _normalize_tool(name: str) -> str:

@@ -5,6 +5,9 @@ reached its maximum size, or is a day old, is rotated: renamed to the current ti
 their last line is older than the retention time, and the oldest when there are many more files than days. This
 happens when a log is opened and about once an hour while it is written. No line contains queries or results:
 queries, sources and arguments are recorded as hashes and sizes, unless ``log_queries`` is on.
+
+A call whose line cannot be written is answered all the same. The lines that are lost are a *gap*: each is counted,
+the log has a message when it begins and when it ends, and the first line after it has their number and times.
 """
 
 from __future__ import annotations
@@ -19,16 +22,19 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from winnow.server.runtime.logs import log
 from winnow.server.settings.settings import MIB, Settings
 from winnow.server.text.printable import visible_json
 
 AuditKind = Literal["executions", "calls"]
+KINDS: tuple[AuditKind, ...] = get_args(AuditKind)
+GAP = "not_audited"  # the field of the line about lost lines
 trace_of_call: ContextVar[str] = ContextVar("trace_of_call", default="")  # the trace id of the call in progress
 _SPARE_FILES = 10  # of one kind, in addition to one per day: a file may be full before its day is over
 _DAY_SECONDS = 86_400
@@ -39,19 +45,40 @@ _FIRST_CHARS = 100
 _SINCE = re.compile(r"(\d{1,4})\s*([hd])")
 
 
-def open_audit_log(settings: Settings, kind: AuditKind) -> AuditLog | None:
-    """Open the audit log and delete what is too old; None if the settings switch it off."""
+def open_audit_log(
+    settings: Settings, kind: AuditKind, on_lost: Callable[[], None] = lambda: None
+) -> AuditLog | None:
+    """Open the audit log and delete what is too old; None if the settings switch it off.
+
+    ``on_lost`` is called for each line that cannot be written.
+    """
     if settings.audit == "off":
         return None
-    audit_log = AuditLog(settings.audit_folder, int(settings.audit_mb * MIB), settings.audit_days, kind)
+    audit_log = AuditLog(
+        settings.audit_folder, int(settings.audit_mb * MIB), settings.audit_days, kind, on_lost=on_lost
+    )
     audit_log.prune()
     return audit_log
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """Lines that could not be written: their number, and the times of the first and the last."""
+
+    count: int
+    first: float
+    last: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The gap as a field of a line."""
+        return {"count": self.count, "from": _iso(self.first), "to": _iso(self.last)}
 
 
 class AuditLog:
     """Appends to a log of one store. Safe for concurrent threads and processes.
 
-    ``max_bytes``: of one file. ``days``: how long lines are kept. ``now``: seconds since the epoch.
+    ``max_bytes``: of one file. ``days``: how long lines are kept. ``now``: seconds since the epoch. ``on_lost`` is
+    called for each line that cannot be written.
     """
 
     def __init__(
@@ -61,6 +88,7 @@ class AuditLog:
         days: int,
         kind: AuditKind = "executions",
         now: Callable[[], float] = time.time,
+        on_lost: Callable[[], None] = lambda: None,
     ) -> None:
         self._folder = folder
         self._max_bytes = max_bytes
@@ -68,7 +96,8 @@ class AuditLog:
         self._kind = kind
         self._now = now
         self._lock = threading.Lock()
-        self._has_failed = False
+        self._on_lost = on_lost
+        self._gap: _Gap | None = None
         self._pruned = -math.inf
 
     def prune(self) -> None:
@@ -77,16 +106,23 @@ class AuditLog:
             self._prune()
 
     def write(self, record: Mapping[str, Any]) -> None:
-        """Append one line, preceded by the time. A failure is logged once and does not fail the call."""
-        text = json.dumps({"time": _iso(self._now()), **record}, ensure_ascii=False, separators=(",", ":"))
-        line = visible_json(text) + "\n"
-        try:
-            with self._lock:
-                self._append(line.encode("utf-8", "replace"))
-        except OSError as error:
-            if not self._has_failed:
-                log(f"{self._kind} are not audited", level=logging.ERROR, why=str(error))
-            self._has_failed = True
+        """Append one line, preceded by the time. A failure begins a gap and does not fail the call."""
+        with self._lock:
+            now, gap = self._now(), self._gap
+            lines = _line_of(now, record)
+            if gap:
+                lines = _line_of(now, {GAP: gap.to_json()}) + lines
+            try:
+                self._append(lines)
+            except OSError as error:
+                self._gap = _Gap(gap.count + 1 if gap else 1, gap.first if gap else now, now)
+                self._on_lost()
+                if gap is None:
+                    log(f"{self._kind} are not audited", level=logging.ERROR, why=str(error))
+                return
+            self._gap = None
+        if gap:
+            log(f"{self._kind} are audited again", level=logging.WARNING, missing=gap.count, since=_iso(gap.first))
 
     def _append(self, line: bytes) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -118,6 +154,24 @@ class AuditLog:
             with contextlib.suppress(FileNotFoundError):
                 if number < len(rotated) - self._days - _SPARE_FILES or old.stat().st_mtime < too_old:
                     old.unlink()
+
+
+def why_unwritable(folder: Path, kind: AuditKind) -> str:
+    """Why no line can be added to a log in this folder; "" if one can. Changes nothing."""
+    path = folder / f"{kind}.jsonl"
+    above = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
+    if not above.is_dir():
+        return f"{above} is no folder"
+    if not os.access(above, os.W_OK | os.X_OK):
+        return f"this account may not write in {above}"
+    if path.exists() and not (path.is_file() and os.access(path, os.W_OK)):
+        return f"this account may not write to {path}"
+    return ""
+
+
+def _line_of(seconds: float, record: Mapping[str, Any]) -> bytes:
+    text = json.dumps({"time": _iso(seconds), **record}, ensure_ascii=False, separators=(",", ":"))
+    return f"{visible_json(text)}\n".encode("utf-8", "replace")
 
 
 def _first_time(path: Path) -> str:

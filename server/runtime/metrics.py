@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from winnow.server.runtime.audit import KINDS, AuditKind
+
 # Upper bounds in seconds of the histograms of durations. The longest script may take 60 seconds.
 BUCKETS = (0.005, 0.025, 0.1, 0.5, 2.0, 10.0, 30.0, 60.0)
 RefusalSource = Literal["call", "read", "http"]
@@ -63,6 +65,7 @@ class Metrics:
         self._calls: dict[str, _Calls] = {}
         self._refusals: dict[str, Counter[str]] = {}
         self._script_durations = _Durations()
+        self._unaudited = Counter(dict.fromkeys(KINDS, 0))
         self._waits, self._waited = 0, 0.0
 
     def note(self, noted: Mapping[str, int]) -> None:
@@ -90,6 +93,11 @@ class Metrics:
         with self._lock:
             self._refusals.setdefault(source, Counter())[reason] += 1
 
+    def count_unaudited(self, kind: AuditKind) -> None:
+        """Count one line that could not be written to the audit files."""
+        with self._lock:
+            self._unaudited[kind] += 1
+
     def count_wait(self, seconds: float) -> None:
         """Count the time that one script waited for a worker."""
         with self._lock:
@@ -114,6 +122,7 @@ class Metrics:
                 "calls": {tool: calls.to_json() for tool, calls in sorted(self._calls.items())},
                 "queue_waits": {"waits": self._waits, "seconds": round(self._waited, 3)},
                 "refusals": {source: dict(reasons) for source, reasons in sorted(self._refusals.items())},
+                "unaudited": dict(self._unaudited),
                 "scripts": {
                     **{name: self._scripts[name] for name in _COUNTED},
                     "endings": dict(self._endings),

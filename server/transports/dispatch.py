@@ -109,7 +109,7 @@ class Dispatcher:
         self._limits = RateLimit(settings)
         self._harvest = HarvestGuard(settings)
         self._corpus, self._corpus_read = 0, -math.inf
-        self._audit = open_audit_log(settings, "calls")
+        self._audit = open_audit_log(settings, "calls", lambda: self._kb.metrics.count_unaudited("calls"))
         self._tokens_around: Cache[int] = Cache(_CACHED_WRAPPERS)
 
     @property

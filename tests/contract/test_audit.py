@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
+import shutil
 import stat
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -16,11 +18,14 @@ import pytest
 from mcp import Client
 from typer.testing import CliRunner
 
+from tests.plain_store import copy_store
 from tests.serving import serve
 from winnow.server.commands.audit import _format_table, _parse_since, _summarize, app
 from winnow.server.commands.entry.app import open_application
+from winnow.server.commands.health import primary_data
 from winnow.server.errors import WinnowError
 from winnow.server.runtime.audit import AuditLog, fingerprint, read_records, since_of
+from winnow.server.runtime.reports.openmetrics import format_open_metrics
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
 from winnow.server.transports.dispatch import Dispatcher
@@ -178,6 +183,60 @@ def test_a_folder_that_cannot_be_written_stops_nobody(tmp_path: Path) -> None:
     (tmp_path / "audit").write_text("in the way")
     AuditLog(tmp_path / "audit", 1_000, 1).write({"number": 1})
     assert (tmp_path / "audit").read_text() == "in the way"
+
+
+def test_lost_lines_are_counted_logged_and_named_by_the_first_line_after_them(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A program and a person who read the audit see the gap, and from when to when it was."""
+    caplog.set_level(logging.INFO, "winnow")
+    settings = load_settings(store=tmp_path)
+    folder, now, lost = settings.audit_folder, [1_000_000_000.0], list[str]()
+    calls = AuditLog(folder, 10_000, 9, "calls", now=lambda: now[0], on_lost=lambda: lost.append("calls"))
+    assert [each for each in primary_data.CHECKS if list(each(settings))] == []
+    folder.write_text("in the way")
+    (finding,) = [finding for each in primary_data.CHECKS for finding in each(settings)]
+    assert (finding.check, finding.ok, finding.essential) == ("audit", False, True)
+    for number in range(3):
+        calls.write({"tool": "help", "verdict": "ok", "number": number})
+        now[0] += 60
+    folder.unlink()
+    for number in range(3, 5):
+        calls.write({"tool": "help", "verdict": "ok", "number": number})
+    gap, *others = read_records(folder, kind="calls")
+    missing = {"count": 3, "from": "2001-09-09T01:46:40.000000Z", "to": "2001-09-09T01:48:40.000000Z"}
+    assert (gap["not_audited"], [line["number"] for line in others], lost) == (missing, [3, 4], ["calls"] * 3)
+    assert [record.getMessage() for record in caplog.records] == [
+        "calls are not audited",
+        "calls are audited again",
+    ]
+    for flags in ((), ("--tool", "help")):
+        shown = CliRunner().invoke(app, ["--store", str(tmp_path), *flags])
+        assert "3 calls, 2001-09-09T01:46:40" in shown.stdout
+        shown = CliRunner().invoke(app, ["--store", str(tmp_path), "--json", *flags])
+        assert json.loads(shown.stdout)["gaps"] == [{"kind": "calls", **missing}]
+        assert json.loads(shown.stdout)["summary"]["calls"]["count"] == 2
+
+
+def test_a_server_counts_the_calls_and_the_scripts_that_are_not_audited(store: Path, tmp_path: Path) -> None:
+    copy_store(store, tmp_path / "store")
+    settings = load_settings(store=tmp_path / "store", project="handbook", execute_code="off", embedding="off")
+    shutil.rmtree(settings.audit_folder, ignore_errors=True)
+    settings.audit_folder.write_text("in the way")
+
+    async def call_twice() -> dict[str, Any]:
+        async with open_application(settings, wait_for_model=False) as application:
+            await application.ready()
+            dispatcher = Dispatcher(application.context, settings)
+            tool = dispatcher.find("help")
+            assert tool is not None
+            for _ in range(2):
+                await call_tool(dispatcher, tool, {}, "somebody", silent)
+            return await application.health()
+
+    health = asyncio.run(call_twice())
+    assert health["unaudited"] == {"executions": 0, "calls": 2}
+    assert 'winnow_unaudited_total{kind="calls"} 2' in format_open_metrics(health)
 
 
 def test_a_moment_is_a_span_or_a_date() -> None:

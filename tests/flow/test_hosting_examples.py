@@ -21,6 +21,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from tests.certificates import make_certificate
@@ -229,6 +230,44 @@ tests:
 """
     )
     assert "SUCCESS" in run(promtool, "test", "rules", tmp_path / "test.yml")
+
+
+def check_rule(folder: Path, alert: str, minutes: int, series: str, summaries: dict[str, str]) -> None:
+    """Whether the alert is raised for these instances alone, each with its summary, that many minutes later."""
+    promtool = program("promtool")
+    shutil.copy(DOCS / "examples" / "prometheus-alerts.yml", folder)
+    expected = [
+        {"exp_labels": labels_of(name), "exp_annotations": {"summary": summary}}
+        for name, summary in summaries.items()
+    ]
+    inputs = [
+        {"series": name, "values": values.replace("_", " ")}
+        for name, values in map(str.split, series.strip().splitlines())
+    ]
+    rule_test = {"eval_time": f"{minutes}m", "alertname": alert, "exp_alerts": expected}
+    test = {"interval": "1m", "input_series": inputs, "alert_rule_test": [rule_test]}
+    document = {"rule_files": ["prometheus-alerts.yml"], "evaluation_interval": "1m", "tests": [test]}
+    (folder / "test.yml").write_text(yaml.safe_dump(document))
+    assert "SUCCESS" in run(promtool, "test", "rules", folder / "test.yml")
+
+
+def labels_of(name: str) -> dict[str, str]:
+    """The labels of an alert that is written as ``instance`` or as ``instance/label=value``."""
+    instance, *others = name.split("/")
+    return {"instance": instance, **dict(other.split("=") for other in others)}
+
+
+def test_a_call_that_is_not_audited_raises_an_alert(tmp_path: Path) -> None:
+    check_rule(
+        tmp_path,
+        "WinnowNotAudited",
+        12,
+        """
+        winnow_unaudited_total{instance="one",kind="calls"} 0x10_1x20
+        winnow_unaudited_total{instance="two",kind="calls"} 0x30
+        """,
+        {"one/kind=calls": "calls are not audited on one: winnow doctor"},
+    )
 
 
 def test_wrong_keys_of_one_address_raise_an_alert_although_it_has_to_wait(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
 from winnow.server.commands.terminal.findings import Check, Finding
 from winnow.server.errors import WinnowError
 from winnow.server.jobs.job_files import FOLDER, JobFiles
+from winnow.server.runtime.audit import KINDS, why_unwritable
 from winnow.server.settings.settings import Settings
 from winnow.server.storage.keys.key_file import read_keys
 from winnow.server.storage.sqlite import check_integrity
@@ -70,8 +71,13 @@ def _jobs(settings: Settings) -> Iterator[Finding]:
 
 
 def _audit(settings: Settings) -> Iterator[Finding]:
-    """Whether every line of the audit files is one that winnow wrote."""
+    """Whether the audit files can be written, and every line of them is one that winnow wrote."""
     folder = settings.audit_folder
+    reasons = dict.fromkeys(filter(None, (why_unwritable(folder, kind) for kind in KINDS)))
+    if reasons and settings.audit != "off":
+        detail = f"calls are answered and not audited: {'; '.join(reasons)}"
+        yield Finding("store", "audit", False, detail, "give the account of the server that folder and its files")
+        return
     for path in sorted(folder.glob("*.jsonl*")) if folder.is_dir() else ():
         if number := _first_bad_line(path):
             detail = f"{path}, line {number:,}: it is not as it was written"

@@ -225,6 +225,12 @@ FAMILIES: tuple[Family, ...] = (
         "addresses that wait because they sent wrong keys",
         _value("access", "blocked_addresses"),
     ),
+    Family(
+        "winnow_unaudited",
+        "counter",
+        "calls and scripts whose line could not be written to the audit files",
+        _by("kind", "unaudited", suffix="_total"),
+    ),
     # scripts
     Family(
         "winnow_scripts",

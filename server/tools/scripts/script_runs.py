@@ -243,7 +243,9 @@ class Scripts:
         )
         self._sandbox: Sandbox | None = None
         self._is_settled = False
-        self._audit = open_audit_log(settings, "executions")
+        self._audit = open_audit_log(
+            settings, "executions", lambda: self._kb.metrics.count_unaudited("executions")
+        )
         self.why_not = "the sandbox has not been started"
         self.skill_set = SkillSet()
 
