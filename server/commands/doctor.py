@@ -18,12 +18,13 @@ from winnow.server.bibliographies.locators import count_pages
 from winnow.server.commands.health import examine
 from winnow.server.commands.health.walls import GAP
 from winnow.server.commands.terminal.findings import Finding, is_healthy
-from winnow.server.commands.terminal.findings_table import print_findings
+from winnow.server.commands.terminal.findings_table import complete_finding, print_findings
 from winnow.server.commands.terminal.output import (
     FAILED,
     Json,
     StoreOption,
     command,
+    complete,
     examples,
     print_json,
     print_lines,
@@ -126,7 +127,7 @@ def doctor(
         if family:
             raise WinnowError("INVALID_REQUEST", "--family chooses what to audit: add --audit")
         if as_json:
-            findings = list(examine(settings))
+            findings = [complete_finding(finding) for finding in examine(settings)]
             healthy = is_healthy(findings)
             print_json({"ok": healthy, "checks": [finding.to_json() for finding in findings]})
         else:
@@ -175,7 +176,7 @@ def _print_thin_documents(settings: Settings, only: str | None, *, as_json: bool
         )
         print_lines(f"{one_line(found.file)} ({', '.join(facts)})")
         for problem in found.problems:
-            print_lines(f"  {problem.problem}", f"  → {one_line(problem.advice)}")
+            print_lines(f"  {problem.problem}", complete(f"  → {one_line(problem.advice)}"))
     print_lines(
         f"{len(thin):,} of {count_of(count, 'document')} came out thin", _THIN.format(few=describe_thresholds())
     )

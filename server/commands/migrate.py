@@ -17,6 +17,7 @@ from winnow.server.commands.terminal.output import (
     Json,
     StoreOption,
     command,
+    complete,
     examples,
     print_json,
     print_lines,
@@ -66,7 +67,7 @@ def migrate(
         with show_steps() as step:
             moved = _copy_index(settings, target, step)
         left = [] if _is_same_folder(settings, target) else _left_behind(settings.store)
-    warnings = engine_warnings(settings.store, _KEEPS_INDEX)
+    warnings = tuple(map(complete, engine_warnings(settings.store, _KEEPS_INDEX)))
     if left:
         warnings = (*warnings, _LEFT.format(what=", ".join(left), target=show_address(to)))
     if as_json:

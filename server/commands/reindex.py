@@ -13,6 +13,7 @@ from winnow.server.commands.terminal.output import (
     Json,
     StoreOption,
     command,
+    complete,
     examples,
     print_json,
     print_lines,
@@ -66,7 +67,7 @@ def reindex(embedder: EmbedderOption = None, store: StoreOption = None, as_json:
         except KeyboardInterrupt:
             print_to_stderr("", "stopped; the former index is unchanged, run the same command again to resume")
             raise typer.Exit(INTERRUPTED) from None
-    warnings = engine_warnings(settings.store, _TAKES)
+    warnings = tuple(map(complete, engine_warnings(settings.store, _TAKES)))
     facts = asdict(done.report) | {
         "fingerprint": done.fingerprint,
         "dimension": done.dimension,

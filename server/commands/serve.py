@@ -26,6 +26,7 @@ from winnow.server.commands.serving.http_flags import (
     TlsKey,
     TrustedProxy,
 )
+from winnow.server.commands.terminal.advice import complete_commands
 from winnow.server.commands.terminal.flags import GroupedCommand, with_settings
 from winnow.server.commands.terminal.output import command, examples, report_errors
 from winnow.server.commands.terminal.stores import require_store
@@ -144,7 +145,9 @@ async def serve_settings(
         from winnow.server.transports.dispatch import Dispatcher
         from winnow.server.transports.protocol import build_server
 
-    set_up_logs(handler=_open_log_file(settings))
+    # Who reads the log is seldom who set the store: its unit, its host's configuration or its variables did.
+    place = {} if settings.store == default_store() else {"--store": str(settings.store)}
+    set_up_logs(handler=_open_log_file(settings), reword=lambda text: complete_commands(text, place))
     set_up_traces(settings, "winnow")
     listeners = None
     if http is not None:

@@ -10,6 +10,7 @@ import logging
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 
@@ -21,18 +22,34 @@ _OURS = ("winnow", "sandbox")
 _MOST_CAUSES = 8
 
 
+# Fields of our own words, which may name commands; the others are names, numbers and what callers sent.
+_WORDS = ("why", "advice")
+
+
 class _JsonFormatter(logging.Formatter):
+    """``reword`` is applied to our own messages and reasons."""
+
+    def __init__(self, reword: Callable[[str], str]) -> None:
+        super().__init__()
+        self._reword = reword
+
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage() if record.name.startswith(_OURS) else _describe_library_message(record),
+            "message": self._describe(record),
             **getattr(record, "fields", {}),
         }
+        line |= {name: self._reword(line[name]) for name in _WORDS if isinstance(line.get(name), str)}
         if record.exc_info and record.exc_info[1] is not None:
             line["exception"] = _describe_exception(record.exc_info[1])
         return visible_json(json.dumps(line, ensure_ascii=False, default=str))
+
+    def _describe(self, record: logging.LogRecord) -> str:
+        if record.name.startswith(_OURS):
+            return self._reword(record.getMessage())
+        return _describe_library_message(record)
 
 
 def _describe_exception(error: BaseException) -> str:
@@ -60,10 +77,17 @@ def _withhold(message: str) -> str:
     return f" ({len(message)} characters withheld: they may quote a document)" if message else ""
 
 
-def set_up_logs(level: int = logging.INFO, handler: logging.Handler | None = None) -> None:
-    """Send all log records of this process to ``handler`` (default: stderr) as JSON lines."""
+def set_up_logs(
+    level: int = logging.INFO,
+    handler: logging.Handler | None = None,
+    reword: Callable[[str], str] = lambda text: text,
+) -> None:
+    """Send all log records of this process to ``handler`` (default: stderr) as JSON lines.
+
+    ``reword`` is applied to the words of this project, such as to complete the commands in them.
+    """
     handler = handler or logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_JsonFormatter())
+    handler.setFormatter(_JsonFormatter(reword))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     LOGGER.setLevel(level)
 

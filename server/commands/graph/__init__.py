@@ -18,6 +18,7 @@ from winnow.server.commands.terminal.output import (
     ProjectOption,
     StoreOption,
     command,
+    complete,
     examples,
     print_json,
     print_lines,
@@ -192,7 +193,7 @@ def rebuild(store: StoreOption = None, project: ProjectOption = None, as_json: J
     if as_json:
         print_json({"project": opened.project, **asdict(report), "seconds": round(report.seconds, 3)})
         return
-    print_lines(*format_graph_report(report), *report.warnings)
+    print_lines(*format_graph_report(report), *map(complete, report.warnings))
 
 
 @contextmanager

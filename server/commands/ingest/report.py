@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from winnow.server.bibliographies.locators import count_pages
-from winnow.server.commands.terminal.output import print_json, print_lines
+from winnow.server.commands.terminal.output import complete, print_json, print_lines
 from winnow.server.models import DocumentType
 from winnow.server.readers.common import ocr_package
 from winnow.server.settings.settings import Settings
@@ -28,7 +28,9 @@ _TEXTS: frozenset[DocumentType] = frozenset({"markdown", "text", "html", "rst", 
 
 
 def print_report(report: IngestReport, settings: Settings, *, as_json: bool) -> None:
-    """Print what an ingest did."""
+    """Print what an ingest did, with whole commands in its warnings."""
+    failures = tuple(replace(failure, reason=complete(failure.reason)) for failure in report.failures)
+    report = replace(report, failures=failures, warnings=tuple(map(complete, report.warnings)))
     if as_json:
         print_json(to_json(report, settings))
         return
@@ -45,8 +47,8 @@ def print_report(report: IngestReport, settings: Settings, *, as_json: bool) -> 
     if len(report.failures) > _FAILURES_SHOWN:
         print_lines(f"... and {len(report.failures) - _FAILURES_SHOWN:,} more; --json lists all")
         print_lines(*_format_flaws(report))
-    print_lines(*_format_reading(report.reading))
-    print_lines(*_format_advice(report))
+    print_lines(*map(complete, _format_reading(report.reading)))
+    print_lines(*map(complete, _format_advice(report)))
     if report.references:
         print_lines(*_format_references(report.references))
     if report.graph:

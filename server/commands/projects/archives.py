@@ -13,6 +13,7 @@ from winnow.server.commands.terminal.output import (
     Json,
     StoreOption,
     command,
+    complete,
     examples,
     print_json,
     print_lines,
@@ -100,5 +101,7 @@ def import_(
         return
     print_project(figures, as_json=False, first="imported")
     paths = [one_line(path) for source in archive.project.sources for path in source.paths]
-    print_lines(*(f"  it was watched from {path}; to watch that here: winnow sources add" for path in paths))
-    print_lines(*report.warnings)
+    print_lines(
+        *(complete(f"  it was watched from {path}; to watch that here: winnow sources add") for path in paths)
+    )
+    print_lines(*map(complete, report.warnings))

@@ -21,6 +21,7 @@ from winnow.server.commands.terminal.output import (
     Json,
     StoreOption,
     command,
+    complete,
     examples,
     print_json,
     print_lines,
@@ -66,7 +67,7 @@ def delete(
     if as_json:
         print_json({"deleted": name, "can_be_restored": is_restorable, "keys": list(keys), "store": place})
         return
-    print_lines(f"{name} is deleted; {advice}")
+    print_lines(complete(f"{name} is deleted; {advice}"))
     if keys:
         print_lines(
             f"keys that reach only this project, and would reach the next one of its name: {', '.join(keys)}; "

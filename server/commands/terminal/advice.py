@@ -16,7 +16,7 @@ from typing import Any
 from typer.main import get_command
 
 # What stands before a command that is meant to be run, and not before the name of one in a sentence.
-_COMMAND = re.compile(r"(?:(?<=[:;] )|(?<=[(`])|(?<=run )|(?<=see )|(?<=then )|(?<= or )|(?<=and run ))winnow ")
+_COMMAND = re.compile(r"(?:(?<=[:;→] )|(?<=[(`])|(?<=run )|(?<=see )|(?<=then )|(?<= or )|(?<=and run ))winnow ")
 # Options that a command takes beside another one alone.
 _WITH_ANOTHER: Mapping[tuple[str, ...], frozenset[str]] = {("doctor",): frozenset({"--project"})}
 _WORD = re.compile(r"[a-z]+\b(?![=/.'])")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import groupby
 
 from rich.markup import escape
@@ -17,7 +18,7 @@ def print_findings(findings: Iterable[Finding]) -> bool:
     """Print each group of findings as soon as it is complete; whether all essential ones are fine."""
     console = Screen(highlight=False)
     healthy = True
-    for group, members in groupby(findings, key=lambda finding: finding.group):
+    for group, members in groupby(map(complete_finding, findings), key=lambda finding: finding.group):
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
         table.add_column(no_wrap=True)
         table.add_column(no_wrap=True)
@@ -26,12 +27,19 @@ def print_findings(findings: Iterable[Finding]) -> bool:
             healthy = healthy and (finding.ok or not finding.essential)
             table.add_row(_format_mark(finding), escape(finding.check), escape(_describe(finding)))
             if finding.advice:
-                table.add_row("", "", f"[bold]→ {escape(complete(finding.advice))}[/bold]")
+                table.add_row("", "", f"[bold]→ {escape(finding.advice)}[/bold]")
         console.print(f"[bold]{group}[/bold]", table, "", sep="\n")
     console.print(
         "Everything essential is right." if healthy else "Not everything is right; the arrows say what to do."
     )
     return healthy
+
+
+def complete_finding(finding: Finding) -> Finding:
+    """The finding with whole commands in its words, where it is no good one."""
+    if finding.ok:
+        return finding
+    return replace(finding, detail=complete(finding.detail), advice=complete(finding.advice))
 
 
 def _describe(finding: Finding) -> str:
