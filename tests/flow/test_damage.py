@@ -26,7 +26,7 @@ from winnow.server.backends.vectors.edge_files import list_files
 from winnow.server.backends.vectors.index_build import _copy_with_holes
 from winnow.server.commands import ingest, migrate, reindex, search, stats
 from winnow.server.commands.backups import backup
-from winnow.server.commands.entry.app import make_knowledge_base
+from winnow.server.commands.entry.app import make_knowledge_base, open_application
 from winnow.server.commands.health import _integrity
 from winnow.server.commands.projects import project
 from winnow.server.commands.terminal.findings import Finding
@@ -261,6 +261,19 @@ def test_a_search_leaves_the_loss_of_the_vectors_in_sight(copied_store: Settings
         f"{folder}: it is missing",
     )
     assert "winnow reindex" in finding.advice
+
+
+def test_metrics_say_that_a_server_cannot_answer_without_its_vectors(copied_store: Settings) -> None:
+    """Where `/health/ready` is a 503, the metrics have a figure for an alert."""
+    settings = copied_store.model_copy(update={"execute_code": "off", "daemon": "off"})
+
+    async def ready() -> bool:
+        async with open_application(settings, wait_for_model=False) as application:
+            return bool((await application.health())["ready"])
+
+    assert asyncio.run(ready())
+    shutil.rmtree(vectors(copied_store))
+    assert not asyncio.run(ready())
 
 
 def test_the_doctor_compares_the_number_of_vectors_with_the_chunks(copied_store: Settings) -> None:

@@ -29,7 +29,12 @@ from tests.flow.test_drain import ALONE
 from tests.flow.test_stdio import WINNOW
 from tests.patience import LIMIT, start_process, until
 from winnow.server.commands.serving.keys import app as key_app
+from winnow.server.commands.watching.sources import app as sources_app
+from winnow.server.jobs.watching.ingest_lag import measure_lag
+from winnow.server.settings.settings import Settings
+from winnow.server.tools.table import TOOLS
 from winnow.server.transports.access.failed_attempts import FailedAttempts
+from winnow.server.transports.facade.discovery import _seconds
 
 pytestmark = pytest.mark.both_users
 
@@ -134,6 +139,15 @@ def test_behind_nginx_with_tls_a_key_is_never_sent_elsewhere(tmp_path: Path) -> 
         with start_process(command, stderr=subprocess.DEVNULL):
             check_proxy(tmp_path, tls, key)
             assert status_of_post(tmp_path, tls, key, 3 << 20) == 400  # the server's own answer
+
+
+def test_no_proxy_of_the_examples_gives_up_a_call_that_the_server_may_still_answer() -> None:
+    """A script waits for a worker and then runs, each for as long as the settings and the tool admit."""
+    (tool,) = (tool for tool in TOOLS if tool.name == "execute_code")
+    longest = _seconds(tool, Settings())
+    nginx = int(re.findall(r"proxy_read_timeout (\d+)s;", HOSTING)[0])
+    assert (longest, longest <= nginx - 10) == (120.0, True)
+    assert "timeout" not in example(HOSTING, "text", contains="reverse_proxy")
 
 
 def test_behind_caddy_with_tls_a_key_is_never_sent_elsewhere(tmp_path: Path) -> None:
@@ -268,6 +282,66 @@ def test_a_call_that_is_not_audited_raises_an_alert(tmp_path: Path) -> None:
         """,
         {"one/kind=calls": "calls are not audited on one: winnow doctor"},
     )
+
+
+def test_a_server_that_cannot_answer_calls_raises_an_alert(tmp_path: Path) -> None:
+    check_rule(
+        tmp_path,
+        "WinnowNotReady",
+        15,
+        """
+        winnow_ready{instance="one"} 0x20
+        winnow_draining{instance="one"} 0x20
+        winnow_ready{instance="two"} 1x20
+        winnow_draining{instance="two"} 0x20
+        """,
+        {"one": "calls cannot be answered on one: /health/ready says why"},
+    )
+
+
+def test_failing_calls_raise_an_alert_however_few_calls_there_are(tmp_path: Path) -> None:
+    """One in five minutes fails on the first, one of a hundred on the second."""
+    check_rule(
+        tmp_path,
+        "WinnowErrors",
+        60,
+        """
+        winnow_calls_total{instance="one",verdict="ok"} 0+0.2x90
+        winnow_calls_total{instance="one",verdict="TIMEOUT"} 0+0.2x90
+        winnow_calls_total{instance="two",verdict="ok"} 0+99x90
+        winnow_calls_total{instance="two",verdict="TIMEOUT"} 0+1x90
+        """,
+        {"one": "more than 10 of 100 calls fail on one"},
+    )
+
+
+def test_scripts_that_take_their_time_are_no_slow_calls(tmp_path: Path) -> None:
+    check_rule(
+        tmp_path,
+        "WinnowSlow",
+        60,
+        """
+        winnow_call_seconds_bucket{instance="one",tool="execute_code",le="2.0"} 0x90
+        winnow_call_seconds_bucket{instance="one",tool="execute_code",le="60.0"} 0+9x90
+        winnow_call_seconds_bucket{instance="one",tool="execute_code",le="+Inf"} 0+9x90
+        winnow_call_seconds_bucket{instance="two",tool="kb.search",le="2.0"} 0x90
+        winnow_call_seconds_bucket{instance="two",tool="kb.search",le="60.0"} 0+9x90
+        winnow_call_seconds_bucket{instance="two",tool="kb.search",le="+Inf"} 0+9x90
+        """,
+        {"two": "5 of 100 calls take more than 2 seconds on two"},
+    )
+
+
+def test_a_source_that_no_process_watches_has_a_time_and_raises_an_alert(tmp_path: Path) -> None:
+    """It counts from when it was added."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    added = CliRunner().invoke(sources_app, ["add", str(folder), "--store", str(tmp_path / "store")])
+    assert added.exit_code == 0, added.output
+    assert measure_lag(tmp_path / "store")["scanned_at"] == (tmp_path / "store" / "sources.json").stat().st_mtime
+    summary = "a source was last scanned two hours ago on one: winnow sources list"
+    series = 'winnow_source_scan_timestamp_seconds{instance="one"} 0x300'
+    check_rule(tmp_path, "WinnowSourcesNotScanned", 200, series, {"one": summary})
 
 
 def test_wrong_keys_of_one_address_raise_an_alert_although_it_has_to_wait(tmp_path: Path) -> None:

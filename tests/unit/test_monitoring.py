@@ -15,7 +15,9 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from winnow.server.runtime.metrics import BUCKETS, Metrics
 from winnow.server.runtime.reports.capacities import CLEAR_RATIO, WARN_RATIO, Alerts
 from winnow.server.runtime.reports.openmetrics import FAMILIES, MOST_PROJECTS, format_open_metrics
+from winnow.server.storage.files.disk_use import ROOM_BYTES
 
+MIB, GIB = 1 << 20, 1 << 30
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -34,6 +36,7 @@ def figures(**changes: Any) -> dict[str, Any]:
         "version": "1.2.3",
         "uptime_seconds": 4,
         "draining": False,
+        "ready": True,
         "sandbox_available": True,
         **counted.snapshot(),
         "queue": {"running": 1, "waiting": 2, "workers": 2, "capacity": 50},
@@ -44,7 +47,7 @@ def figures(**changes: Any) -> dict[str, Any]:
             "vectors": 9,
             "model": {"state": "ready", "load_seconds": 0.5, "batches": 2, "texts": 9},
         },
-        "disk": {"parts": {"vectors": 5}, "total_bytes": 100, "free_bytes": 40},
+        "disk": {"parts": {"vectors": 5}, "total_bytes": 100, "free_bytes": 40, "room_bytes": 30},
         "ingest": {
             "finished_at": 5.0,
             "jobs": {"queued": 1, "running": 0},
@@ -161,8 +164,27 @@ def test_a_capacity_is_told_once_when_it_runs_out_and_again_only_after_it_had_ro
     assert waiting(int(near)) == (1, ["a capacity is nearly used up"])
 
 
+@pytest.mark.parametrize(
+    ("store_bytes", "free_bytes", "is_near"),
+    [
+        (1 * MIB, 44 * GIB, 0),
+        (1 * MIB, 150 * MIB, 1),
+        (1 * MIB, 0, 1),
+        (40 * GIB, 44 * GIB, 0),
+        (40 * GIB, 5 * GIB, 1),
+    ],
+)
+def test_the_disk_is_nearly_full_when_ingests_are_about_to_stop_whatever_others_have_on_it(
+    store_bytes: int, free_bytes: int, is_near: int
+) -> None:
+    room = max(0, free_bytes - ROOM_BYTES)
+    disk = {"parts": {"vectors": store_bytes}, "total_bytes": 232 * GIB, "free_bytes": free_bytes}
+    assert with_alerts(disk=disk | {"room_bytes": room})["alerts"]["disk"] == is_near
+
+
 def test_each_capacity_has_its_own_ratio() -> None:
-    told = with_alerts(disk={"parts": {}, "total_bytes": 100, "free_bytes": 5})
+    disk = {"parts": {"vectors": 15 * GIB, "graph": 4 * GIB}, "total_bytes": 99 * GIB, "free_bytes": 2 * GIB}
+    told = with_alerts(disk=disk | {"room_bytes": GIB})
     assert told["capacities"]["disk"] == 0.95
     assert {name for name, on in told["alerts"].items() if on} == {"disk"}
     assert told["capacities"].keys() == told["alerts"].keys() >= {"queue", "passages", "cache views.full", "jobs"}

@@ -20,7 +20,6 @@ import qdrant_edge as qdrant
 
 from winnow.server.backends.vectors.edge_files import (
     REINDEX,
-    ROOM_BYTES,
     ROOM_TO_DELETE_BYTES,
     check_open_files,
     check_room,
@@ -57,6 +56,7 @@ from winnow.server.storage.base import (
     stored_payload,
 )
 from winnow.server.storage.files import seal
+from winnow.server.storage.files.disk_use import ROOM_BYTES
 from winnow.server.storage.files.lock import HOLDER, StoreLock
 from winnow.server.storage.files.seal import SealCheck
 from winnow.server.storage.files.store_folder import folder_error, map_os_errors

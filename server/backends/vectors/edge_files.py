@@ -11,13 +11,14 @@ from pathlib import Path
 
 from winnow.server.errors import WinnowError
 from winnow.server.storage.files import seal
+from winnow.server.storage.files.disk_use import ROOM_BYTES
 from winnow.server.storage.files.holes import find_data
 from winnow.server.storage.files.store_folder import folder_error
 
 REINDEX = "to make the vectors again from the text in the store, run: winnow reindex"
 _READ_AT_OPENING = ("quantized.", "vector_index", "payload_index", "id_tracker")
-# A small index and its growth by a batch; marks of deleted points go into pages of a few files.
-ROOM_BYTES, ROOM_TO_DELETE_BYTES = 48 << 20, 4 << 20
+# Marks of deleted points go into pages of a few files.
+ROOM_TO_DELETE_BYTES = 4 << 20
 _TOO_MANY_OPEN = ("TooManyOpenFiles", "Too many open files")
 _READERS = 4
 _READ_BYTES = 1 << 20

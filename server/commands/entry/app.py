@@ -143,6 +143,7 @@ class Application:
             "version": __version__,
             "uptime_seconds": round(time.monotonic() - self._began),
             "draining": self.drain.is_draining,
+            "ready": not await self.readiness.reasons(),
             "execute_code": "on" if self.scripts.available else self.scripts.why_not,
             "sandbox_available": self.scripts.available,
             **counters,

@@ -15,6 +15,9 @@ from winnow.server.runtime.logs import log
 
 WARN_RATIO, CLEAR_RATIO = 0.8, 0.7
 
+# Of a disk counts what the store takes and may still take, not what others have there. A small store counts as this.
+_LEAST_STORE_BYTES = 512 << 20
+
 Figures = Mapping[str, Any]
 # Names, each with what is used and the most that may be; a most of 0 means that nothing is limited.
 Used = Iterator[tuple[str, float, float]]
@@ -37,7 +40,9 @@ def _queue(figures: Figures) -> Used:
 
 def _disk(figures: Figures) -> Used:
     disk = figures["disk"]
-    yield "disk", disk["total_bytes"] - disk["free_bytes"], disk["total_bytes"]
+    if disk["total_bytes"]:
+        used = max(sum(disk["parts"].values()), _LEAST_STORE_BYTES)
+        yield "disk", used, used + disk["room_bytes"]
 
 
 def _jobs(figures: Figures) -> Used:

@@ -201,6 +201,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("winnow_build", "info", "the version of the server", _build),
     Family("winnow_uptime_seconds", "gauge", "time since the server started", _value("uptime_seconds"), "seconds"),
     Family("winnow_draining", "gauge", "1 while the server ends and takes no calls", _value("draining")),
+    Family("winnow_ready", "gauge", "1 if calls can be answered, as /health/ready says", _value("ready")),
     # calls
     Family("winnow_calls", "counter", "calls of tools, by how they ended", _calls),
     Family("winnow_call_seconds", "histogram", "how long calls of tools took", _call_seconds, "seconds"),
@@ -294,7 +295,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "winnow_source_scan_timestamp_seconds",
         "gauge",
-        "when the watched path that was scanned longest ago was scanned",
+        "when the source that was scanned longest ago was scanned, or added",
         _value("ingest", "scanned_at"),
         "seconds",
     ),

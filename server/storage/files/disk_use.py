@@ -11,6 +11,8 @@ from types import MappingProxyType
 
 from winnow.server.storage.files.store_folder import CATALOGUE
 
+# With less room no ingest writes: a small index, and its growth by a batch.
+ROOM_BYTES = 48 << 20
 _BLOCK_BYTES = 512  # the unit of st_blocks
 # Part -> the files and folders of a store that belong to it.
 _PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -24,11 +26,15 @@ _PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class DiskUse:
-    """Bytes that each part of a store takes, and the size and the free bytes of its file system (0: unknown)."""
+    """Bytes that each part of a store takes, and the size and the free bytes of its file system (0: unknown).
+
+    ``room_bytes``: those that ingests may still fill.
+    """
 
     parts: Mapping[str, int]
     total_bytes: int
     free_bytes: int
+    room_bytes: int
 
 
 def measure_parts(store: Path) -> dict[str, int]:
@@ -42,7 +48,7 @@ def measure_disk(store: Path) -> DiskUse:
     with suppress(OSError):
         usage = shutil.disk_usage(store)
         total, free = usage.total, usage.free
-    return DiskUse(measure_parts(store), total, free)
+    return DiskUse(measure_parts(store), total, free, max(0, free - ROOM_BYTES))
 
 
 def _files(store: Path, patterns: tuple[str, ...]) -> list[Path]:
