@@ -15,7 +15,7 @@ from winnow.server.runtime.logs import log
 
 WARN_RATIO, CLEAR_RATIO = 0.8, 0.7
 
-# Of a disk counts what the store takes and may still take, not what others have there. A small store counts as this.
+# Of a disk counts what the store takes and may take, not what others have there. A small store counts as this.
 _LEAST_STORE_BYTES = 512 << 20
 
 Figures = Mapping[str, Any]
