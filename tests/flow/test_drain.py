@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from tests.flow.test_stdio import MODERN, WINNOW, serving
@@ -140,7 +141,10 @@ def test_an_http_server_answers_the_script_that_runs_refuses_what_comes_and_is_n
 
 @pytest.mark.walls
 @pytest.mark.parametrize("door", ["facade", "mcp"])
-def test_a_call_over_http_that_the_end_gives_up_is_told_so_and_has_its_line(store: Path, door: str) -> None:
+def test_a_call_over_http_that_the_end_gives_up_is_told_so_and_has_its_line(
+    store: Path, tmp_path: Path, door: str
+) -> None:
+    """The log has no error: a restart with a call in progress is none."""
     before = scripts_of(store)
 
     def post(address: str) -> tuple[int, dict[str, str], dict[str, Any]]:
@@ -156,7 +160,9 @@ def test_a_call_over_http_that_the_end_gives_up_is_told_so_and_has_its_line(stor
             urllib.request.urlopen(request, timeout=LIMIT)
         return refused.value.code, dict(refused.value.headers), json.load(refused.value)["errors"][0]
 
-    with served(store, WINNOW_DRAIN_SECONDS="0.2") as (process, address), ThreadPoolExecutor(1) as threads:
+    log_file = tmp_path / "winnow.log"
+    options = {"WINNOW_DRAIN_SECONDS": "0.2", "WINNOW_LOG_FILE": str(log_file)}
+    with served(store, **options) as (process, address), ThreadPoolExecutor(1) as threads:
         running = threads.submit(post, address)
         until(lambda: get(address, "/health")[1]["queue"]["running"] == 1)
         process.send_signal(signal.SIGTERM)
@@ -164,7 +170,27 @@ def test_a_call_over_http_that_the_end_gives_up_is_told_so_and_has_its_line(stor
         assert (status, headers["retry-after"], error["details"]["reason"]) == (503, "5", "SHUTTING_DOWN")
         assert error["details"]["retryable"] is True
         assert process.wait(LIMIT) == 0
+    logged = [json.loads(line) for line in log_file.read_text().splitlines()]
+    assert [line for line in logged if line["level"] == "error"] == []
     assert scripts_of(store) == [*before, "cancelled"]
+
+
+def test_the_end_closes_event_streams_without_an_error_in_the_log(store: Path, tmp_path: Path) -> None:
+    log_file = tmp_path / "winnow.log"
+    opening = {"name": "initialize", "protocolVersion": "2025-06-18", "capabilities": {}}
+    params = {**opening, "clientInfo": {"name": "x", "version": "1"}}
+    headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+    with served(store, WINNOW_LOG_FILE=str(log_file)) as (process, address):
+        with httpx2.Client(base_url=f"http://{address}", headers=headers, timeout=LIMIT) as client:
+            begun = client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
+            session = {"mcp-session-id": begun.headers["mcp-session-id"]}
+            with client.stream("GET", "/mcp", headers=session) as events:
+                assert events.status_code == 200
+                process.send_signal(signal.SIGTERM)
+                assert [line for line in events.iter_lines() if line.startswith("data")] == []
+        assert process.wait(LIMIT) == 0
+    logged = [json.loads(line) for line in log_file.read_text().splitlines()]
+    assert [line for line in logged if line["level"] in ("error", "critical")] == []
 
 
 def frame(**message: Any) -> bytes:

@@ -78,23 +78,28 @@ class CountedRequests:
                 self._count(scope.get(REFUSAL, ""), message["status"])
             await send(message)
 
-        if scope["path"] in _OPERATORS_ROUTES or self._is_stream(scope):
-            await self._app(scope, receive, count_and_send)
-        elif self._drain.is_draining:
-            await self._refuse(scope["path"])(scope, receive, count_and_send)
-        else:
-            with self._drain.request():
-                await self._answer(scope, receive, count_and_send, sent)
-
-    async def _answer(self, scope: Scope, receive: Receive, send: Send, sent: Sequence[Message]) -> None:
-        """Pass a call on; where the server's end gives it up before anything was ``sent``, say so."""
         try:
-            await self._app(scope, receive, send)
+            if scope["path"] in _OPERATORS_ROUTES or self._is_stream(scope):
+                await self._app(scope, receive, count_and_send)
+            elif self._drain.is_draining:
+                await self._refuse(scope["path"])(scope, receive, count_and_send)
+            else:
+                with self._drain.request():
+                    await self._app(scope, receive, count_and_send)
         except asyncio.CancelledError:
-            # uvicorn would send a 500 without a word about the end.
-            if sent or not self._drain.is_draining:
+            if not self._drain.is_draining:
                 raise
+            await self._give_up(scope, receive, count_and_send, sent)
+
+    async def _give_up(self, scope: Scope, receive: Receive, send: Send, sent: Sequence[Message]) -> None:
+        """Complete an answer that the server's end cut off; where nothing was ``sent``, say why.
+
+        uvicorn would send a 500 without a word about the end, or log an error about what is none.
+        """
+        if not sent:
             await self._refuse(scope["path"])(scope, receive, send)
+        elif sent[-1]["type"] == "http.response.start" or sent[-1].get("more_body"):
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _is_stream(self, scope: Scope) -> bool:
         return (scope["method"], scope["path"]) == ("GET", self._stream_path) or _LISTENS in scope["headers"]
@@ -132,6 +137,13 @@ class DrainingServer(uvicorn.Server):
         """Callback of uvicorn: it begins to accept connections."""
         self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Callback of uvicorn: it ends. What is left by now ends at once; uvicorn would wait, and log an error."""
+        self._drain.begin()
+        for request in list(self.server_state.tasks):
+            request.cancel()
+        await super().shutdown(sockets)
 
     def _begin_to_end(self) -> None:
         self._ending = self._loop.create_task(self._end())
