@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pwd
 import stat
 from pathlib import Path
 from typing import Any
@@ -10,9 +12,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from winnow.server.commands.health import primary_data
 from winnow.server.commands.projects.project import app as project_app
 from winnow.server.commands.serving.keys import app
 from winnow.server.errors import WinnowError
+from winnow.server.settings.settings import Settings
 from winnow.server.storage.files.lock import KEYS, StoreLock
 from winnow.server.storage.keys import key_file
 from winnow.server.storage.keys.hashing import matches
@@ -176,6 +180,31 @@ def test_a_file_that_is_not_as_written_is_refused_by_every_command(tmp_path: Pat
     for arguments in (("list",), ("add", "other"), ("revoke", "laptop"), ("rotate", "laptop")):
         code, refused = winnow_key(tmp_path, *arguments)
         assert (code, "is not used" in refused["error"]["message"]) == (2, True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root reads the store of another user")
+def test_keys_of_another_users_store_say_whose_it_is(tmp_path: Path) -> None:
+    """No advice to delete what is right; the doctor gives the same advice as the command."""
+    assert winnow_key(tmp_path, "add", "laptop")[0] == 0
+    for path in (tmp_path, *tmp_path.iterdir()):
+        os.chown(path, 65534, 65534)
+    owner = pwd.getpwuid(65534).pw_name
+    for path in (tmp_path / "keys-head.json", tmp_path / FILE):
+        code, told = winnow_key(tmp_path, "add", "dave")
+        message = f"{path} is not used: this store belongs to {owner}; run it as that user"
+        assert (code, told["error"]["message"]) == (2, message)
+        (finding,) = primary_data._keys(Settings(store=tmp_path))
+        assert (f"{finding.detail}; {finding.advice}", finding.ok) == (message, False)
+        (tmp_path / "keys-head.json").unlink(missing_ok=True)
+
+
+def test_the_doctor_repeats_the_advice_of_the_error_about_keys(tmp_path: Path) -> None:
+    assert winnow_key(tmp_path, "add", "laptop")[0] == 0
+    (tmp_path / FILE).unlink()
+    with pytest.raises(WinnowError) as told:
+        read_keys(tmp_path)
+    (finding,) = primary_data._keys(Settings(store=tmp_path))
+    assert f"{finding.detail}; {finding.advice}" == told.value.message
 
 
 def test_a_full_file_loses_the_key_that_was_revoked_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

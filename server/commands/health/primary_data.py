@@ -55,7 +55,8 @@ def _keys(settings: Settings) -> Iterator[Finding]:
     try:
         keys = read_keys(settings.store)
     except WinnowError as error:
-        yield Finding("store", "keys", False, error.message, f"mend or delete it, or {_RESTORE}")
+        detail, _, advice = error.message.partition("; ")
+        yield Finding("store", "keys", False, detail, advice)
         return
     if keys:
         yield Finding("store", "keys", True, f"{count_of(len(keys), 'key')}, as they were written")

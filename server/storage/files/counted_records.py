@@ -15,7 +15,7 @@ from typing import Annotated, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from winnow.server.errors import WinnowError
-from winnow.server.storage.files.private_file import UntrustedFile, read_private, write_private
+from winnow.server.storage.files.private_file import ForeignFile, UntrustedFile, read_private, write_private
 from winnow.server.storage.files.private_records import FileState, PrivateRecords
 
 _BYTES = 1024
@@ -91,6 +91,8 @@ class CountedRecords(Generic[C]):
             return _Head.model_validate_json(read_private(head, _BYTES)).changes
         except FileNotFoundError:
             return 0
+        except ForeignFile as error:
+            raise _loss(f"{head} is not used: {error}") from None
         except (OSError, UntrustedFile, ValidationError):
             path = store / self.records.name
             raise _loss(

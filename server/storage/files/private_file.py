@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import stat
 from pathlib import Path
 from typing import BinaryIO
@@ -12,6 +13,10 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 class UntrustedFile(Exception):
     """A file that is not used; the message is the reason."""
+
+
+class ForeignFile(UntrustedFile):
+    """A file of another user in that user's folder; the message says who should use it."""
 
 
 def read_private(path: Path, most: int) -> bytes:
@@ -24,9 +29,19 @@ def read_private(path: Path, most: int) -> bytes:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or status.st_size > most:
             raise UntrustedFile("it is not a file as winnow writes it")
+        if status.st_uid != os.geteuid() and path.parent.stat().st_uid == status.st_uid:
+            raise ForeignFile(f"this store belongs to {_name_of(status.st_uid)}; run it as that user")
         if status.st_uid != os.geteuid() or status.st_mode & _OTHERS_WRITE:
             raise UntrustedFile("other users may write it; run: chmod 600")
         return file.read(most)
+
+
+def _name_of(user: int) -> str:
+    """The name of a user; the number of one without a name."""
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return f"user {user}"
 
 
 def create_private(path: Path) -> BinaryIO:

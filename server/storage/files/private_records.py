@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from winnow.server.errors import WinnowError
-from winnow.server.storage.files.private_file import UntrustedFile, read_private, write_private
+from winnow.server.storage.files.private_file import ForeignFile, UntrustedFile, read_private, write_private
 
 _BYTES = 4 * 1024 * 1024
 _PLACE_CHARS = 100
@@ -60,6 +60,8 @@ class PrivateRecords(Generic[M]):
             return self.model()
         except OSError as error:
             raise self._refusal(path, error.strerror or "it cannot be opened") from None
+        except ForeignFile as error:
+            raise WinnowError("INVALID_REQUEST", f"{path} is not used: {error}") from None
         except UntrustedFile as error:
             raise self._refusal(path, str(error)) from None
         except ValidationError as error:
