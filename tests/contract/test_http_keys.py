@@ -20,6 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import Tool
+from starlette.types import Receive, Scope, Send
 
 from tests.certificates import make_certificate
 from tests.serving import serve
@@ -29,14 +30,15 @@ from winnow.server.errors import WinnowError
 from winnow.server.runtime.draining import Drain
 from winnow.server.runtime.reports.readiness import Readiness
 from winnow.server.settings.settings import Settings
-from winnow.server.storage.keys.key_file import FILE, revoke_key, rotate_key
+from winnow.server.storage.keys.key_file import FILE, read_keys, replace_keys, revoke_key, rotate_key
 from winnow.server.storage.keys.key_ring import KeyRing
 from winnow.server.storage.keys.records import KeyText
-from winnow.server.transports.access.authentication import KEYS_UNUSABLE
+from winnow.server.transports.access.authentication import KEYS_UNUSABLE, Authentication
 from winnow.server.transports.access.failed_attempts import FREE_ATTEMPTS
 from winnow.server.transports.access.http_access import HttpAccess
 from winnow.server.transports.addresses import parse_networks
 from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.facade.routes import describe_refusal
 from winnow.server.transports.http import PATH
 from winnow.server.transports.operating.pages import Operations
 from winnow.server.transports.protocol import build_server
@@ -573,6 +575,78 @@ async def test_wrong_keys_make_their_address_wait_and_known_keys_there_go_on(
         assert (await _try(http, red.text))[0] == 200
         rotate_key(keys, "red", int(time.time()))
         assert (await _try(http, red.text))[0] in {401, 429}
+
+
+@pytest.mark.parametrize("end", ["revoked", "rotated", "expired"])
+async def test_a_client_that_goes_on_with_its_former_key_does_not_lock_out_the_new_one(
+    application: Application, access: HttpAccess, red: Client, keys: Path, end: str
+) -> None:
+    """At one address, where such a client tries again and again. Another secret is a guess as before."""
+    now = int(time.time())
+    former = make_client(keys, "former", **({"expires_at": now - 1} if end == "expired" else {}))
+    if end == "revoked":
+        revoke_key(keys, "former", now)
+    elif end == "rotated":
+        rotate_key(keys, "former", now)
+        rotate_key(keys, "former", now)
+    guess = former.text[:-1] + ("0" if former.text[-1] != "0" else "1")
+    async with requests(application, access) as http:
+        assert [await _try(http, former.text) for _ in range(FREE_ATTEMPTS + 5)] == [(401, "")] * (
+            FREE_ATTEMPTS + 5
+        )
+        assert (await _try(http, red.text))[0] == 200
+        told = (await http.get("/health", headers={"x-api-key": former.text})).json()["error"]["message"]
+        assert "has ended" in told
+        statuses = [(await _try(http, guess))[0] for _ in range(FREE_ATTEMPTS + 2)]
+        assert statuses == [401] * (FREE_ATTEMPTS + 1) + [429]
+        assert (await _try(http, former.text))[0] == 401
+
+
+async def test_a_key_that_a_backup_brings_back_is_accepted_again(
+    application: Application, access: HttpAccess, red: Client, keys: Path
+) -> None:
+    kept = read_keys(keys)
+    revoke_key(keys, "red", int(time.time()))
+    async with requests(application, access) as http:
+        assert (await _try(http, red.text))[0] == (await _try(http, red.text))[0] == 401
+        replace_keys(keys, kept)
+        assert (await _try(http, red.text))[0] == 200
+
+
+async def test_a_call_whose_key_is_revoked_meanwhile_is_refused_in_words(keys: Path, red: Client) -> None:
+    """In JSON, as any other refusal, on both doors."""
+    begun = asyncio.Event()
+
+    async def answer_late(scope: Scope, receive: Receive, send: Send) -> None:
+        begun.set()
+        await asyncio.sleep(600)
+
+    guarded = Authentication(answer_late, HttpAccess(KeyRing(keys), (RED, BLUE)), describe_refusal)
+    transport = httpx2.ASGITransport(guarded)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://here", headers=red.headers) as http:
+        calls = [asyncio.create_task(http.post(path)) for path in (PATH, "/mcp/tool/kb.search/1")]
+        await begun.wait()
+        revoke_key(keys, "red", int(time.time()))
+        mcp, facade = [await call for call in calls]
+    assert [answer.status_code for answer in (mcp, facade)] == [401, 401]
+    assert "has ended" in mcp.json()["error"]["message"]
+    assert "has ended" in facade.json()["errors"][0]["message"]
+
+
+async def test_a_proxy_that_was_not_named_is_logged_once(
+    application: Application, access: HttpAccess, red: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Otherwise all its clients share one limit, and nothing says why."""
+    caplog.set_level("WARNING", "winnow")
+    for proxies, count in ((("127.0.0.1",), 0), ((), 1)):
+        caplog.clear()
+        rules = replace(access, proxies=parse_networks("--trusted-proxy", [*proxies]))
+        async with requests(application, rules) as http:
+            for _ in range(3):
+                headers = {**red.headers, "x-forwarded-for": "192.0.2.9"}
+                assert (await http.get("/health", headers=headers)).status_code == 200
+        told = [record for record in caplog.records if "X-Forwarded-For" in record.getMessage()]
+        assert [record.fields["address"] for record in told] == ["127.0.0.1"] * count
 
 
 async def _try(http: httpx2.AsyncClient, key: str) -> tuple[int, str]:

@@ -23,7 +23,7 @@ from winnow.server.storage.files.counted_records import CountedFile, CountedReco
 from winnow.server.storage.files.lock import KEYS, StoreLock, find_holder
 from winnow.server.storage.files.private_records import FileState, PrivateRecords
 from winnow.server.storage.keys.hashing import digest_of, new_salt
-from winnow.server.storage.keys.records import MAX_KEYS, MAX_RATE, AccessKey, KeyText
+from winnow.server.storage.keys.records import MAX_FORMER, MAX_KEYS, MAX_RATE, AccessKey, FormerSecret, KeyText
 from winnow.server.text.printable import one_line
 
 FILE = "keys.json"
@@ -133,7 +133,9 @@ def rotate_key(store: Path, name: str, now: int) -> tuple[AccessKey, KeyText]:
     def rotate(key: AccessKey) -> AccessKey:
         tail = KeyText(key.id, secret).tail
         digest = digest_of(secret, salt)
-        return key.model_copy(update={"salt": salt, "digest": digest, "tail": tail, "rotated_at": now})
+        former = (FormerSecret(salt=key.salt, digest=key.digest), *key.former)[:MAX_FORMER]
+        changes = {"salt": salt, "digest": digest, "tail": tail, "rotated_at": now, "former": former}
+        return key.model_copy(update=changes)
 
     key = _replace(store, name, rotate)
     return key, KeyText(key.id, secret)

@@ -61,6 +61,7 @@ class KeyRing:
         self._problem = ""
         self._process_secret = secrets.token_bytes(32)
         self._verified: OrderedDict[bytes, _Match] = OrderedDict()  # by the digest of a key's text
+        self._ended: set[bytes] = set()  # the digests of keys that were found to have ended
         self._hashing = asyncio.Lock()
         self._waiting = 0
 
@@ -108,6 +109,35 @@ class KeyRing:
         key = self._keys.get(text.id)
         if key is None or key.state(self._now()) != "active":
             return None
+        if not await self._matches(text, key.salt, key.digest) or not self.is_active(key):
+            return None
+        self._verified[self._fingerprint(text)] = _Match(key.salt, key.digest)
+        if len(self._verified) > MAX_KEYS:
+            self._verified.popitem(last=False)
+        return key
+
+    def recall_ended(self, text: KeyText) -> bool:
+        """Whether this text was found to be a key that has ended; False says nothing about it."""
+        self._refresh()
+        return self._fingerprint(text) in self._ended
+
+    async def has_ended(self, text: KeyText) -> bool:
+        """Whether this text is a key that was valid, and revoked, expired or rotated since. Raises as ``verify``."""
+        self._refresh()
+        key, state = self._keys.get(text.id), self._state
+        if key is None:
+            return False
+        hashes = [_Match(each.salt, each.digest) for each in key.former]
+        if key.state(self._now()) != "active":
+            hashes.insert(0, _Match(key.salt, key.digest))
+        for salt, digest in hashes:
+            if await self._matches(text, salt, digest):
+                if self._state == state and len(self._ended) < MAX_KEYS:
+                    self._ended.add(self._fingerprint(text))
+                return True
+        return False
+
+    async def _matches(self, text: KeyText, salt: str, digest: str) -> bool:
         if self._waiting >= _MAX_WAITING:
             raise WinnowError(
                 "QUEUE_FULL", "too many keys are being verified; try again", retryable=True, retry_after_s=1.0
@@ -115,15 +145,9 @@ class KeyRing:
         self._waiting += 1
         try:
             async with self._hashing:
-                is_right = await asyncio.to_thread(matches, text.secret, key.salt, key.digest)
+                return await asyncio.to_thread(matches, text.secret, salt, digest)
         finally:
             self._waiting -= 1
-        if not is_right or not self.is_active(key):
-            return None
-        self._verified[self._fingerprint(text)] = _Match(key.salt, key.digest)
-        if len(self._verified) > MAX_KEYS:
-            self._verified.popitem(last=False)
-        return key
 
     def _fingerprint(self, text: KeyText) -> bytes:
         return hashlib.blake2b(str(text).encode("ascii"), key=self._process_secret, digest_size=32).digest()
@@ -133,6 +157,7 @@ class KeyRing:
         state = state_of(self._store)
         if state == self._state:
             return
+        self._ended.clear()  # a restored backup may bring a key back
         is_in_use, before = self._state is not _NO_STATE, self._problem
         self._state = state
         try:

@@ -13,6 +13,7 @@ from winnow.server.models import PROJECT_NAME
 
 MAX_KEYS = 1_000
 KEY_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+MAX_FORMER = 3  # secrets before the present one; each takes a hash to compare
 MAX_RATE = 100_000  # calls per minute, as in the settings
 _ID_BYTES, _SECRET_BYTES = 4, 32
 _TAIL_CHARS = 4
@@ -58,12 +59,22 @@ def find_key(text: str) -> KeyText | None:
     return KeyText(match[1], match[2]) if match else None
 
 
+class FormerSecret(BaseModel):
+    """The hash of a secret that a rotation replaced: a client that still has it makes no guess."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    salt: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$", repr=False)]
+    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$", repr=False)]
+
+
 class AccessKey(BaseModel):
     """A key as it is stored. Times are in seconds since 1970.
 
     ``name`` is for people; ``id`` identifies the client: its session, its limits, its lines in the audit log.
     ``projects``: those that the key reaches, of the server's; empty: all of them. ``calls_per_minute`` replaces
-    the server's setting of that name. ``salt`` and ``digest`` are those of the secret (``hashing.py``).
+    the server's setting of that name. ``salt`` and ``digest`` are those of the secret (``hashing.py``); ``former``
+    are those of the secrets before, the last first.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -80,6 +91,7 @@ class AccessKey(BaseModel):
     rotated_at: _Time | None = None
     expires_at: _Time | None = None
     revoked_at: _Time | None = None
+    former: Annotated[tuple[FormerSecret, ...], Field(max_length=MAX_FORMER, repr=False)] = ()
 
     def state(self, now: float) -> KeyState:
         """Whether the key may be used at the time ``now``."""

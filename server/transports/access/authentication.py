@@ -67,11 +67,15 @@ _NAMES_IN_URLS = re.compile(rb"(?:^|[&;])(?:(?:x-)?api[-_]?key|access_token|auth
 _BEARER = re.compile(r"bearer[ ]+(\S+)", re.I)
 _TOKEN = re.compile(r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.")
 _HOW = "send your key in the header 'Authorization: Bearer KEY' or 'X-API-Key: KEY'"
+_ENDED = "this key or token has ended: it was revoked or rotated, or it expired; " + _HOW
+_MANY_KEYS = "too many wrong keys from this address; stop the client that sends them, and try again later"
 _HOW_TOKEN = "send a token of the server's issuer in the header 'Authorization: Bearer TOKEN'"
 _NO_OAUTH = "this server takes keys, not OAuth tokens; " + _HOW
 _NO_OAUTH_HERE = "this server is no issuer of tokens; the one that it takes them of is named by GET " + min(ROUTES)
 # Subjects whose id was logged once; those of before are logged again.
 _MAX_LOGGED = 10_000
+# Peers with a header of proxies that are logged: anyone may send it.
+_MAX_UNKNOWN_PROXIES = 20
 
 
 class _Refusal(Exception):
@@ -108,6 +112,7 @@ class Authentication:
         self._in_urls = FailedAttempts()
         self._proxied = ProxiedRequests()
         self._logged: set[str] = set()
+        self._unknown_proxies: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -252,23 +257,40 @@ class Authentication:
         if is_in(peer, self._access.proxies):
             client = stated_client(peer, scope["headers"], self._access.proxies)
             note_proxy(scope, client)
+        elif any(name == b"x-forwarded-for" for name, _ in scope["headers"]):
+            self._warn_of_proxy(peer)
         is_unread = client == UNREAD and bool(self._access.denied)
         is_denied = is_unread or is_in(client, self._access.denied) or is_in(peer, self._access.denied)
         if is_denied or (self._access.allowed and not is_in(client, self._access.allowed)):
             raise _Refusal(403, "this address is not allowed; ask the operator of the server")
         return group_of(client)
 
+    def _warn_of_proxy(self, peer: str) -> None:
+        """Log once that this peer speaks for clients and is no known proxy: limits count it as one client."""
+        if peer not in self._unknown_proxies and len(self._unknown_proxies) < _MAX_UNKNOWN_PROXIES:
+            self._unknown_proxies.add(peer)
+            advice = "if it is a proxy of yours, name it with --trusted-proxy; otherwise nothing is wrong"
+            log("X-Forwarded-For of an unknown proxy is not used", level=30, address=peer, advice=advice)
+
     async def _verify(self, text: KeyText | None, address: str) -> AccessKey:
         """The valid key of a text. Raises ``_Refusal``."""
         known = self._access.keys.recall(text) if text else None
         if known is not None:
             return known
+        keys = self._access.keys
+        if text and keys.recall_ended(text):
+            raise _Refusal(_UNAUTHORIZED, _ENDED, _CHALLENGE)
         if wait := self.failures.refuse(address):
-            raise _Refusal(429, "too many wrong keys from this address; try again later", _retry_after(wait))
+            raise _Refusal(429, _MANY_KEYS, _retry_after(wait))
         try:
-            key = await self._access.keys.verify(text) if text else None
+            key = await keys.verify(text) if text else None
+            # A client that goes on with its former key is no guess: it would lock out the new one at its address.
+            has_ended = key is None and text is not None and await keys.has_ended(text)
         except WinnowError as error:
             raise _Refusal(503, error.message, _retry_after(error.retry_after_s or 1.0)) from None
+        if key is None and has_ended:
+            log("a key that has ended was refused", level=30, address=address, key=text.id if text else "")
+            raise _Refusal(_UNAUTHORIZED, _ENDED, _CHALLENGE)
         if key is None:
             wait = self.failures.add(address)
             id, tail = (text.id, text.tail) if text else ("", "")
@@ -291,7 +313,11 @@ class Authentication:
             serving.cancel()  # does nothing to an answer that is complete
             await asyncio.gather(serving, return_exceptions=True)
         log("an answer was ended: its key or token is no longer valid", key=client.id)
-        await answer.end()
+        if answer.has_begun:
+            await answer.end()
+            return
+        body = self._body_of(scope["path"], _UNAUTHORIZED, _ENDED)
+        await JSONResponse(body, _UNAUTHORIZED, {"connection": "close", **_CHALLENGE})(scope, receive, send)
 
 
 class _Answer:
@@ -299,19 +325,16 @@ class _Answer:
 
     def __init__(self, send: Send) -> None:
         self._send = send
-        self._has_begun = self._has_ended = False
+        self.has_begun = self._has_ended = False
 
     async def send(self, message: Message) -> None:
         """Send a part of the answer."""
-        self._has_begun = True
+        self.has_begun = True
         self._has_ended = message["type"] == "http.response.body" and not message.get("more_body", False)
         await self._send(message)
 
     async def end(self) -> None:
         """End an answer that the application left unfinished."""
-        if not self._has_begun:
-            headers = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
-            await self._send({"type": "http.response.start", "status": 401, "headers": headers})
         if not self._has_ended:
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
