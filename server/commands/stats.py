@@ -57,7 +57,9 @@ _MOST_KEY_BYTES = 1_000  # a key has 80
 def stats(
     http: Annotated[
         str | None,
-        typer.Option("--http", metavar="HOST:PORT", help="a running server to ask as well", show_default=False),
+        typer.Option(
+            "--http", metavar="HOST:PORT", help="a running server to ask, of any store", show_default=False
+        ),
     ] = None,
     key_file: Annotated[
         Path | None,
@@ -70,19 +72,23 @@ def stats(
 ) -> None:
     """Count what the store holds, by project, and what its running servers and their engine did.
 
-    Servers on this store are found automatically, on any transport; --http asks a server of any store.
+    Servers on this store are found automatically, on any transport. --http asks a server of any store, and needs
+    none here; with --store too, the figures are of both.
 
     The store may be in use: only its catalogue is read.
     """
     with report_errors(as_json=as_json):
-        settings = load_settings(store=store)
-        figures = _collect_figures(settings)
-        figures["servers"] = ask_servers(settings.store)
+        figures: dict[str, Any] = {}
+        if store is not None or not http:
+            settings = load_settings(store=store)
+            figures = _collect_figures(settings)
+            figures["servers"] = ask_servers(settings.store)
         figures["server"] = _fetch_health(http, _read_key(key_file)) if http else None
     if as_json:
         print_json(figures)
-    else:
-        _print_figures(figures)
+        return
+    print_lines(*(_format_store(figures) if "store" in figures else ()))
+    print_lines(*(_format_remote(http, figures["server"]) if http else ()))
 
 
 def _collect_figures(settings: Settings) -> dict[str, Any]:
@@ -151,7 +157,7 @@ def _explain_refusal(address: str, status: int, *, has_key: bool) -> WinnowError
     return WinnowError("INDEX_UNAVAILABLE", f"what answers at {address} refuses with HTTP status {status}")
 
 
-def _print_figures(figures: dict[str, Any]) -> None:
+def _format_store(figures: dict[str, Any]) -> list[str]:
     parts = ", ".join(f"{name} {size / MIB:,.1f} MiB" for name, size in figures["disk_bytes"].items())
     lines = [f"{figures['store']}: {parts}"]
     if figures["held_by"]:
@@ -163,18 +169,31 @@ def _print_figures(figures: dict[str, Any]) -> None:
         for project in figures["projects"]
     ]
     for server in figures["servers"]:
-        lines += _format_server(server)
-    lines += _format_caches(figures["server"] or {})
-    print_lines(*lines)
+        lines += _format_local(server)
+    return lines
 
 
-def _format_server(server: dict[str, Any]) -> list[str]:
+def _format_remote(address: str, server: dict[str, Any]) -> list[str]:
+    """Lines for a server that was asked over HTTP; it says no more than its status to a key for some projects."""
+    name = f"the server at {address} (winnow {server.get('version', 'of an unknown version')})"
+    if "answers" not in server:
+        return [
+            f"{name} gives its status alone, {server.get('status')}: its counters take a key without --projects"
+        ]
+    return _format_server(server, name)
+
+
+def _format_local(server: dict[str, Any]) -> list[str]:
+    name = f"process {server['pid']} serves {_list_projects(server)} on {server['transport']}"
+    return _format_server(server, name)
+
+
+def _format_server(server: dict[str, Any], name: str) -> list[str]:
     counted, queue = summarize_metrics(server), server["queue"]
     verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in counted["verdicts"].items()) or "none"
     given, kept_out = f"{counted['tokens']:,}", f"{counted['tokens_kept_out']:,}"
     return [
-        f"process {server['pid']} serves {_list_projects(server)} on {server['transport']} for "
-        f"{server['uptime_seconds']:,} s: {counted['calls']:,} calls ({verdicts})",
+        f"{name} for {server['uptime_seconds']:,} s: {counted['calls']:,} calls ({verdicts})",
         f"  tokens: {given} given, {kept_out} kept out by {count_of(counted['scripts'], 'script')}",
         f"  queue: {queue['running']} run, {queue['waiting']} wait; {counted['queue_seconds']:.1f} s waited",
         *(f"  {line}" for line in format_alerts(server)),

@@ -65,6 +65,16 @@ def test_a_server_on_a_pipe_tells_its_figures_to_stats_and_its_sums_to_the_log(
     assert (last["message"], last["calls"], last["verdicts"]) == ("stats at the end", 3, {"NOT_FOUND": 1, "ok": 2})
 
 
+def _ask_alone(home: Path, address: str, key: Path) -> str:
+    """What the command prints where there is no store."""
+    environment = {**ENVIRONMENT, "HOME": str(home), "XDG_DATA_HOME": str(home / "data")}
+    environment.pop("WINNOW_STORE", None)
+    command = [WINNOW, "stats", "--http", address, "--key-file", key]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @linux
 def test_a_server_on_http_has_metrics_and_is_found_by_its_store(store: Path, tmp_path: Path) -> None:
     with socket.socket() as probe:
@@ -82,6 +92,11 @@ def test_a_server_on_http_has_metrics_and_is_found_by_its_store(store: Path, tmp
         refused = CliRunner().invoke(stats_app, ["--store", str(store), "--http", address])
         (tmp_path / "key").write_text(f"{key_text}\n", "ascii")
         admitted = stats(store, "--json", "--http", address, "--key-file", str(tmp_path / "key"))["server"]
+        alone = _ask_alone(tmp_path, address, tmp_path / "key")
+        few, few_text = new_key("few", int(time.time()), projects=("handbook",))
+        add_key(store, few, int(time.time()))
+        (tmp_path / "few").write_text(f"{few_text}\n", "ascii")
+        status_alone = _ask_alone(tmp_path, address, tmp_path / "few")
     finally:
         process.terminate()
         lines = process.communicate()[1].decode().splitlines()
@@ -91,6 +106,9 @@ def test_a_server_on_http_has_metrics_and_is_found_by_its_store(store: Path, tmp
         True,
     )
     assert admitted["status"] == "ok"
+    assert [f"the server at {address} (winnow " in shown for shown in (alone, status_alone)] == [True, True]
+    assert ("0 calls (none)" in alone, "its status alone, ok" in status_alone) == (True, True)
+    assert "0 calls" not in status_alone
     (announced,) = (json.loads(line)["addresses"] for line in lines if '"addresses"' in line)
     assert announced == [f"http://{address}/mcp"]
     assert json.loads(health)["queue"].items() >= {"running": 0, "waiting": 0}.items()

@@ -122,7 +122,7 @@ class KeyRing:
         return self._fingerprint(text) in self._ended
 
     async def has_ended(self, text: KeyText) -> bool:
-        """Whether this text is a key that was valid, and revoked, expired or rotated since. Raises as ``verify``."""
+        """Whether this text is a key that was revoked, that expired or was rotated. Raises as ``verify``."""
         self._refresh()
         key, state = self._keys.get(text.id), self._state
         if key is None:
