@@ -93,7 +93,7 @@ def test_a_server_on_http_has_metrics_and_is_found_by_its_store(store: Path, tmp
         (tmp_path / "key").write_text(f"{key_text}\n", "ascii")
         admitted = stats(store, "--json", "--http", address, "--key-file", str(tmp_path / "key"))["server"]
         alone = _ask_alone(tmp_path, address, tmp_path / "key")
-        few, few_text = new_key("few", int(time.time()), projects=("handbook",))
+        few, few_text = new_key("few", int(time.time()), projects=("default", "handbook"))
         add_key(store, few, int(time.time()))
         (tmp_path / "few").write_text(f"{few_text}\n", "ascii")
         status_alone = _ask_alone(tmp_path, address, tmp_path / "few")
