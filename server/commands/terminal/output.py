@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from winnow.server.commands.terminal.advice import complete_commands
+from winnow.server.commands.terminal.option_hints import hint_at
 from winnow.server.errors import ErrorCode, WinnowError, own_words
 from winnow.server.text.printable import printable, visible_json
 
@@ -100,13 +101,33 @@ def complete(text: str) -> str:
     return complete_commands(text, given) if given else text
 
 
+# What typer raises for a command line that it cannot read. It exports the class of wrong values alone.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+@contextmanager
+def _hinting(line: TyperCommand | TyperGroup) -> Iterator[None]:
+    """Around reading a command line: an unknown option is refused with a hint at one that there is."""
+    try:
+        yield
+    except _UsageError as error:
+        option = getattr(error, "option_name", "")
+        if not option.startswith("--"):
+            raise
+        known = {name for each in line.params for name in each.opts if name.startswith("--")}
+        raise _UsageError(
+            f"No such option: {option}; {hint_at(option, known)}", getattr(error, "ctx", None)
+        ) from None
+
+
 class CheckedCommand(TyperCommand):
     """A command that refuses values in the words of their checks; typer puts the kind of exception before them."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        _refuse_repeated_options(self, ctx, args)
         try:
-            rest = super().parse_args(ctx, args)
+            with _hinting(self):
+                _refuse_repeated_options(self, ctx, args)
+                rest = super().parse_args(ctx, args)
         except typer.BadParameter as error:
             error.message = own_words(error.message)
             raise
@@ -119,8 +140,9 @@ class _Group(TyperGroup):
     """A command with subcommands, whose list has the whole first sentence of each."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        _refuse_repeated_options(self, ctx, args)
-        return super().parse_args(ctx, args)
+        with _hinting(self):
+            _refuse_repeated_options(self, ctx, args)
+            return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
