@@ -41,7 +41,7 @@ _LEAST_LIKENESS = 0.75
 
 
 def hint_at(option: str, known: Collection[str]) -> str:
-    """What to write in place of an option that the command does not have; ``known`` are those that it has.
+    """The advice about an option that the command does not have; ``known`` are those that it has.
 
     >>> hint_at("--limit", ["--top-k", "--json"])
     'did you mean --top-k?'
