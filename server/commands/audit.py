@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +17,7 @@ from winnow.server.commands.terminal.output import (
     examples,
     print_json,
     print_lines,
+    print_to_stderr,
     report_errors,
 )
 from winnow.server.errors import WinnowError
@@ -32,9 +34,14 @@ Record = Mapping[str, Any]
 _SHOWN = 50  # lines of a table: two screens
 _HASH_CHARS = 12
 _CELL_CHARS = 60
+_LIST_CHARS = 1_000
 
 
-@app.command(epilog=examples("winnow audit", "winnow audit --since 7d --json", "winnow audit --tool kb_search"))
+@app.command(
+    epilog=examples(
+        "winnow audit", "winnow audit --since 7d --json", "winnow audit --tool kb_search", "winnow audit --key ci"
+    )
+)
 def audit(
     since: Annotated[
         str | None,
@@ -43,6 +50,12 @@ def audit(
     tool: Annotated[
         str | None,
         typer.Option("--tool", metavar="NAME", help="only calls of this tool", show_default=False),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            "--key", metavar="NAME", help="only those of this access key, by name or id", show_default=False
+        ),
     ] = None,
     last: Annotated[
         int | None,
@@ -68,6 +81,13 @@ def audit(
             for record in _read_records(settings, start, "calls")
             if name in (None, _normalize_tool(str(record.get("tool")))) or GAP in record
         ]
+        if name is not None:
+            _check_tool(settings, tool or "", name)
+        names = _read_key_names(settings)
+        executions, calls = _with_names(executions, names), _with_names(calls, names)
+        if key is not None:
+            ids = _find_key(settings, key, names)
+            executions, calls = _of_key(executions, ids), _of_key(calls, ids)
         script_gaps, executions = _split_gaps(executions, "executions")
         call_gaps, calls = _split_gaps(calls, "calls")
         gaps = sorted([*script_gaps, *call_gaps], key=lambda gap: str(gap.get("from")))
@@ -91,6 +111,55 @@ def audit(
 def _read_records(settings: Settings, since: datetime | None, kind: AuditKind) -> Iterator[dict[str, Any]]:
     with map_os_errors(settings.store):
         yield from read_records(settings.audit_folder, since, kind)
+
+
+def _check_tool(settings: Settings, said: str, name: str) -> None:
+    """Raise ``WinnowError`` if there is no such tool, and none of the operator's of which the audit has a call."""
+    from winnow.server.tools.table import TAKEN_NAMES, TOOLS
+
+    if name in TAKEN_NAMES:
+        return
+    called = {str(record.get("tool")) for record in _read_records(settings, None, "calls") if GAP not in record}
+    if name not in map(_normalize_tool, called):
+        known = sorted({tool.name for tool in TOOLS} | called)
+        near = get_close_matches(said, known, n=1)
+        advice = f"did you mean {near[0]}?" if near else f"the tools are: {', '.join(known)}"
+        raise WinnowError("NOT_FOUND", one_line(f"there is no tool {said[:80]!r}; {advice}", _LIST_CHARS))
+
+
+def _read_key_names(settings: Settings) -> dict[str, str]:
+    """The names of keys by id; where they cannot be read, none and a note on stderr."""
+    from winnow.server.storage.keys.key_file import read_key_names
+
+    try:
+        return read_key_names(settings.store)
+    except WinnowError as error:
+        print_to_stderr(f"note: keys are shown by their ids: {error.message}")
+        return {}
+
+
+def _with_names(records: Sequence[dict[str, Any]], names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The records, each with the name of its key where that is known."""
+    return [
+        {**record, "key_name": names[record["key"]]} if record.get("key") in names else record
+        for record in records
+    ]
+
+
+def _find_key(settings: Settings, said: str, names: Mapping[str, str]) -> frozenset[str]:
+    """The ids of the keys of this name or id. Raises ``WinnowError`` if neither the keys nor the audit have it."""
+    ids = frozenset(id for id, name in names.items() if said in (id, name))
+    if ids:
+        return ids
+    kinds: tuple[AuditKind, ...] = ("calls", "executions")
+    if any(record.get("key") == said for kind in kinds for record in _read_records(settings, None, kind)):
+        return frozenset({said})
+    known = ", ".join(dict.fromkeys(names.values())) or "none"
+    raise WinnowError("NOT_FOUND", one_line(f"there is no key {said[:80]!r}; the keys are: {known}", _LIST_CHARS))
+
+
+def _of_key(records: Sequence[dict[str, Any]], ids: frozenset[str]) -> list[dict[str, Any]]:
+    return [record for record in records if record.get("key") in ids or GAP in record]
 
 
 def _split_gaps(
@@ -180,6 +249,11 @@ def _text_cell(name: str, most: int = _CELL_CHARS) -> Callable[[Record], str]:
     return lambda record: str(record.get(name, ""))[:most]
 
 
+def _key_cell(record: Record) -> str:
+    id, name = str(record.get("key", "")), record.get("key_name")
+    return f"{name} ({id})" if name else id
+
+
 def _verdict_cell(record: Record) -> str:
     return " ".join(filter(None, (str(record.get("verdict")), str(record.get("error", "")))))
 
@@ -196,7 +270,7 @@ _EXECUTION_COLUMNS: Columns = {
     "returned": _number_cell("tokens_returned"),
     "source": _text_cell("source_sha256", _HASH_CHARS),
     "client": _text_cell("client"),
-    "key": _text_cell("key"),
+    "key": _key_cell,
 }
 _CALL_COLUMNS: Columns = {
     "time": _text_cell("time", 19),
@@ -207,7 +281,7 @@ _CALL_COLUMNS: Columns = {
     "tokens": _number_cell("tokens"),
     "arguments": _text_cell("arguments", _HASH_CHARS),
     "client": _text_cell("client"),
-    "key": _text_cell("key"),
+    "key": _key_cell,
     "trace": _text_cell("trace_id"),
 }
 

@@ -28,6 +28,7 @@ from winnow.server.runtime.audit import AuditLog, fingerprint, read_records, sin
 from winnow.server.runtime.reports.openmetrics import format_open_metrics
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
+from winnow.server.storage.keys.key_file import add_key, new_key, remove_key, revoke_key
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.facade.service import FacadeService
 from winnow.server.transports.protocol import build_server
@@ -364,6 +365,38 @@ def test_the_audit_s_command_says_what_it_leaves_out_and_gives_a_program_all_of_
     assert numbers("--since", "2200-01-01") == (0, 0)
     assert "the last 50 of 193 calls; --last N shows more" in run_audit("--since", "7d")
     assert "of 193 calls" not in run_audit("--last", "193")
+
+
+def test_the_audit_names_keys_also_those_that_were_removed_and_filters_by_them(tmp_path: Path) -> None:
+    """By name or id; what is neither a key nor a tool is said to be none."""
+    keys = [new_key(name, 1_000)[0] for name in ("laptop", "ci")]
+    for one in keys:
+        add_key(tmp_path, one, 1_000)
+    laptop, ci = (one.id for one in keys)
+    revoke_key(tmp_path, "ci", 1_001)
+    remove_key(tmp_path, "ci", 1_002)
+    calls = AuditLog(load_settings(store=tmp_path).audit_folder, 100_000, 9, "calls")
+    for key in (laptop, ci, "oidc-0123"):
+        calls.write({"tool": "help", "verdict": "ok", "key": key})
+
+    def run_audit(*flags: str) -> tuple[int, str]:
+        result = CliRunner().invoke(app, ["--store", str(tmp_path), *flags])
+        return result.exit_code, result.output
+
+    _, table = run_audit()
+    assert [f"{name} ({id})" in table for name, id in (("laptop", laptop), ("ci", ci))] == [True, True]
+    for said, expected in (("ci", [ci]), (laptop, [laptop]), ("oidc-0123", ["oidc-0123"])):
+        shown = json.loads(run_audit("--json", "--key", said)[1])["calls"]
+        assert [line["key"] for line in shown] == expected
+    assert [line.get("key_name") for line in json.loads(run_audit("--json")[1])["calls"]] == ["laptop", "ci", None]
+    code, told = run_audit("--key", "nobody")
+    assert (code, "there is no key 'nobody'; the keys are: ci, laptop" in told) == (2, True)
+    code, told = run_audit("--tool", "kb.serch")
+    assert (code, "there is no tool 'kb.serch'; did you mean kb.search?" in told) == (2, True)
+    code, told = run_audit("--tool", "nonsense")
+    assert (code, "there is no tool 'nonsense'; the tools are: " in told) == (2, True)
+    calls.write({"tool": "own.tool", "verdict": "ok"})
+    assert run_audit("--tool", "own.tool")[0] == 0
 
 
 async def _until_audited(settings: Settings, before: tuple[int, int]) -> list[dict[str, Any]]:

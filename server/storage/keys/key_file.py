@@ -23,7 +23,15 @@ from winnow.server.storage.files.counted_records import CountedFile, CountedReco
 from winnow.server.storage.files.lock import KEYS, StoreLock, find_holder
 from winnow.server.storage.files.private_records import FileState, PrivateRecords
 from winnow.server.storage.keys.hashing import digest_of, new_salt
-from winnow.server.storage.keys.records import MAX_FORMER, MAX_KEYS, MAX_RATE, AccessKey, FormerSecret, KeyText
+from winnow.server.storage.keys.records import (
+    MAX_FORMER,
+    MAX_KEYS,
+    MAX_RATE,
+    AccessKey,
+    FormerSecret,
+    KeyText,
+    RemovedKey,
+)
 from winnow.server.text.printable import one_line
 
 FILE = "keys.json"
@@ -43,6 +51,7 @@ class _KeysFile(CountedFile):
 
     version: Annotated[int, Field(ge=1, le=1)] = 1
     keys: Annotated[tuple[AccessKey, ...], Field(max_length=MAX_KEYS)] = ()
+    removed: Annotated[tuple[RemovedKey, ...], Field(max_length=MAX_KEYS)] = ()
 
 
 _RECORDS = CountedRecords(
@@ -75,6 +84,13 @@ def read_keys(store: Path) -> tuple[AccessKey, ...]:
             f"{' and '.join(map(str, signs))} to begin without keys",
         )
     return _RECORDS.read(store).keys
+
+
+def read_key_names(store: Path) -> dict[str, str]:
+    """The names of all keys by id, also of those that were removed. Raises as ``read_keys`` does."""
+    read_keys(store)
+    content = _RECORDS.read(store)
+    return {key.id: key.name for key in content.removed} | {key.id: key.name for key in content.keys}
 
 
 def is_lost(store: Path) -> bool:
@@ -240,7 +256,10 @@ def _change(
     try:
         content = _RECORDS.read(store)
         after = tuple(change(content.keys))
-        _RECORDS.write(store, content.model_copy(update={"keys": after}))
+        left = {key.id for key in after}
+        gone = (RemovedKey(id=key.id, name=key.name) for key in content.keys if key.id not in left)
+        removed = (*content.removed, *gone)[-MAX_KEYS:]
+        _RECORDS.write(store, content.model_copy(update={"keys": after, "removed": removed}))
         return content.keys, after
     finally:
         lock.release()

@@ -59,6 +59,15 @@ def find_key(text: str) -> KeyText | None:
     return KeyText(match[1], match[2]) if match else None
 
 
+class RemovedKey(BaseModel):
+    """The name of a key that is not in the list any more; lines of the audit log have its id."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    id: Annotated[str, Field(pattern=r"^[0-9a-f]{8}$")]
+    name: Annotated[str, Field(pattern=KEY_NAME)]
+
+
 class FormerSecret(BaseModel):
     """The hash of a secret that a rotation replaced: a client that still has it makes no guess."""
 
