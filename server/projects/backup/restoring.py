@@ -258,7 +258,7 @@ def _with_ends(key: AccessKey, here: AccessKey | None, now: int) -> AccessKey:
     if here is None:
         return key if key.revoked_at is not None else key.model_copy(update={"revoked_at": now})
     if (here.rotated_at or 0) > (key.rotated_at or 0):  # the earlier secret ended
-        fields = ("salt", "digest", "tail", "rotated_at")
+        fields = ("salt", "digest", "tail", "rotated_at", "former")
         key = key.model_copy(update={name: getattr(here, name) for name in fields})
     return key if here.revoked_at is None else key.model_copy(update={"revoked_at": here.revoked_at})
 
