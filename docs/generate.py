@@ -1,5 +1,5 @@
 """Writes what repeats the code: the functions of the SDK that call operations, the pages of tools, the SDK, the
-playbook and the settings, and the tables of the README.
+playbook and the settings, the tables of the README, and the manifests by which clients and registries know winnow.
 
     python docs/generate.py            write them
     python docs/generate.py --check    exit 1 where one is stale
@@ -45,7 +45,8 @@ def main() -> int:
     """Write or check the SDK, then the pages. Where the SDK is stale, nothing can be said of its page."""
     if write_stale(SDK):
         return 1
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    places = (str(FOLDER.parent), *filter(None, sys.path))  # distribution/ is not installed
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
     return subprocess.run([sys.executable, FOLDER / "pages.py", *sys.argv[1:]], env=environment).returncode
 
 

@@ -9,6 +9,7 @@ from functools import partial
 
 from generate import FOLDER, write_stale
 
+from distribution.manifests import repository_files
 from winnow.server.commands.entry.cli import COMMANDS
 from winnow.server.commands.setup.clients import CLIENTS, Client
 from winnow.server.commands.setup.machine import System
@@ -268,6 +269,22 @@ def _files_of(client: Client) -> Iterator[str]:
         yield f"`{file}`" if len(systems) == len(System) else f"{', '.join(systems)}: `{file}`"
 
 
+# Page -> the files of deploy/ that it shows, each with its language.
+_SHOWN: Mapping[str, Mapping[str, str]] = {
+    "hosting.md": {"winnow.service": "ini"},
+    "containers.md": {"Containerfile": "dockerfile", "compose.yaml": "yaml"},
+}
+
+
+def page_with_files(page: str) -> str:
+    """A page with the files of ``deploy/`` that it shows."""
+    text = (FOLDER / page).read_text("utf-8")
+    for name, language in _SHOWN[page].items():
+        content = (FOLDER.parent / "deploy" / name).read_text("utf-8")
+        text = _with_table(text, f"deploy/{name}", f"```{language}\n{content}```")
+    return text
+
+
 def _page(parts: list[str]) -> str:
     return "\n\n".join(parts) + "\n"
 
@@ -281,7 +298,9 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "settings.md": settings_page,
     "decisions/README.md": decisions_page,
     "clients.md": clients_page,
+    **{page: partial(page_with_files, page) for page in _SHOWN},
     "../README.md": readme,
+    **{f"../{name}": build for name, build in repository_files().items()},
 }
 
 

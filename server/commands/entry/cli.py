@@ -54,6 +54,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "eval": ("eval", "measure how well a collection is searched and quoted"),
         "bench": ("bench", "measure speed, and the tokens that answers cost"),
         "config": ("config", "show the settings in force and where they came from"),
+        "completion": ("shell.completion", "complete commands and options in bash, zsh and fish"),
+        "man": ("shell.man", "print the manual page"),
     }
 )
 

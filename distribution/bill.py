@@ -1,0 +1,127 @@
+"""The software bill of materials of an installation, as CycloneDX 1.6 in JSON.
+
+Components are the pinned distributions, with their licences as their metadata states them and the digests of all
+their files. The same pins make the same document.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import Distribution
+from types import MappingProxyType
+from typing import Any
+
+from packaging.utils import canonicalize_name
+
+from distribution.facts import Facts
+from distribution.pins import Pin, by_name, installed, needs_of
+
+_NAMESPACE = uuid.UUID("b1f7f6f0-4a57-5b6d-9a40-5d2f2c5f0d1e")
+# Licences as older metadata names them -> their SPDX identifiers.
+_SPDX: Mapping[str, str] = MappingProxyType(
+    {
+        "Apache Software License": "Apache-2.0",
+        "Apache License 2.0": "Apache-2.0",
+        "Apache 2.0": "Apache-2.0",
+        "Apache License, Version 2.0": "Apache-2.0",
+        "Apache-2.0 license": "Apache-2.0",
+        "BSD License": "BSD-3-Clause",
+        "ISC License (ISCL)": "ISC",
+        "MIT License": "MIT",
+        "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+        "Python Software Foundation License": "PSF-2.0",
+    }
+)
+_EXPRESSION = re.compile(r"[A-Za-z0-9.+-]+(?: (?:AND|OR|WITH) [A-Za-z0-9.+-]+)*")
+
+
+def bill_of_materials(
+    facts: Facts, pins: Sequence[Pin], requirements: Sequence[str], seconds: int
+) -> dict[str, Any]:
+    """The document; ``seconds`` is the time of the build."""
+    own = f"pkg:pypi/{facts.name}@{facts.version}"
+    named = by_name(pins)
+    serial = uuid.uuid5(_NAMESPACE, own + "".join(pin.requirement for pin in pins))
+    return {
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "serialNumber": f"urn:uuid:{serial}",
+        "version": 1,
+        "metadata": {
+            "timestamp": datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "component": {
+                "type": "application",
+                "bom-ref": own,
+                "name": facts.name,
+                "version": facts.version,
+                "description": facts.description,
+                "licenses": [{"license": {"id": facts.license_id}}],
+                "purl": own,
+            },
+        },
+        "components": [_component(pin) for pin in pins],
+        "dependencies": [
+            {"ref": own, "dependsOn": _references(map(_name, requirements), named)},
+            *({"ref": reference(pin), "dependsOn": _needs(pin, named)} for pin in pins),
+        ],
+    }
+
+
+def reference(pin: Pin) -> str:
+    """The package URL of a pin."""
+    return f"pkg:pypi/{pin.name}@{pin.version}"
+
+
+def _name(requirement: str) -> str:
+    return canonicalize_name(re.split(r"[^\w.-]", requirement, maxsplit=1)[0])
+
+
+def _needs(pin: Pin, named: Mapping[str, Sequence[Pin]]) -> list[str]:
+    return _references((canonicalize_name(each.name) for each in needs_of(pin.name)), named)
+
+
+def _references(names: Iterator[str], named: Mapping[str, Sequence[Pin]]) -> list[str]:
+    return sorted({reference(pin) for name in names for pin in named.get(name, ())})
+
+
+def _component(pin: Pin) -> dict[str, Any]:
+    notes = [("winnow:marker", pin.marker)] if pin.marker else []
+    notes += [("winnow:file:sha256", digest) for digest in pin.hashes]
+    stated = licenses_of(pin)
+    return {
+        "type": "library",
+        "bom-ref": reference(pin),
+        "name": pin.name,
+        "version": pin.version,
+        **({"licenses": stated} if stated else {}),
+        "purl": reference(pin),
+        "properties": [{"name": name, "value": value} for name, value in notes],
+    }
+
+
+def licenses_of(pin: Pin) -> list[dict[str, Any]]:
+    """The licences in the form of CycloneDX; none where the distribution is not installed, or states none."""
+    found = installed(pin.name)
+    if found is None:
+        return []
+    if "License-Expression" in found.metadata:
+        return [{"expression": found.metadata["License-Expression"]}]
+    return [{"license": _license(name)} for name in _stated(found)]
+
+
+def _stated(found: Distribution) -> list[str]:
+    classifiers = found.metadata.get_all("Classifier") or []
+    classified = [
+        line.rpartition(" :: ")[2] for line in classifiers if line.startswith("License :: OSI Approved ::")
+    ]
+    text = (found.metadata["License"] or "").strip().partition("\n")[0] if "License" in found.metadata else ""
+    plain = [text] if text and (text in _SPDX or _EXPRESSION.fullmatch(text)) else []
+    return plain or classified or ([text] if text else [])
+
+
+def _license(name: str) -> dict[str, str]:
+    return {"id": _SPDX[name]} if name in _SPDX else {"name": name}

@@ -1,0 +1,1 @@
+"""Completion scripts for shells, and the manual page, from the commands themselves."""
