@@ -23,11 +23,11 @@ _NAMESPACE = uuid.UUID("b1f7f6f0-4a57-5b6d-9a40-5d2f2c5f0d1e")
 # Licences as older metadata names them -> their SPDX identifiers.
 _SPDX: Mapping[str, str] = MappingProxyType(
     {
-        "Apache Software License": "Apache-2.0",
-        "Apache License 2.0": "Apache-2.0",
+        "3-Clause BSD License": "BSD-3-Clause",
         "Apache 2.0": "Apache-2.0",
+        "Apache License 2.0": "Apache-2.0",
         "Apache License, Version 2.0": "Apache-2.0",
-        "Apache-2.0 license": "Apache-2.0",
+        "Apache Software License": "Apache-2.0",
         "BSD License": "BSD-3-Clause",
         "ISC License (ISCL)": "ISC",
         "MIT License": "MIT",
@@ -35,7 +35,8 @@ _SPDX: Mapping[str, str] = MappingProxyType(
         "Python Software Foundation License": "PSF-2.0",
     }
 )
-_EXPRESSION = re.compile(r"[A-Za-z0-9.+-]+(?: (?:AND|OR|WITH) [A-Za-z0-9.+-]+)*")
+_CLASSIFIER = "License :: OSI Approved :: "
+_IDENTIFIERS = frozenset(_SPDX.values()) | {"BSD-2-Clause"}
 
 
 def bill_of_materials(
@@ -108,20 +109,21 @@ def licenses_of(pin: Pin) -> list[dict[str, Any]]:
     found = installed(pin.name)
     if found is None:
         return []
-    if "License-Expression" in found.metadata:
-        return [{"expression": found.metadata["License-Expression"]}]
-    return [{"license": _license(name)} for name in _stated(found)]
+    stated = _stated(found)
+    is_expression = "License-Expression" in found.metadata or set("".join(stated).split(" AND ")) <= _IDENTIFIERS
+    if len(stated) == 1 and is_expression:
+        return [{"expression": stated[0]}]
+    return [{"license": {"id": name} if name in _IDENTIFIERS else {"name": name}} for name in stated]
 
 
 def _stated(found: Distribution) -> list[str]:
-    classifiers = found.metadata.get_all("Classifier") or []
-    classified = [
-        line.rpartition(" :: ")[2] for line in classifiers if line.startswith("License :: OSI Approved ::")
-    ]
-    text = (found.metadata["License"] or "").strip().partition("\n")[0] if "License" in found.metadata else ""
-    plain = [text] if text and (text in _SPDX or _EXPRESSION.fullmatch(text)) else []
-    return plain or classified or ([text] if text else [])
-
-
-def _license(name: str) -> dict[str, str]:
-    return {"id": _SPDX[name]} if name in _SPDX else {"name": name}
+    """The licence in the newest field that there is; fields of older metadata may be texts of their own."""
+    metadata = found.metadata
+    if "License-Expression" in metadata:
+        return [metadata["License-Expression"]]
+    text = metadata["License"].strip().partition("\n")[0] if "License" in metadata else ""
+    classifiers = metadata.get_all("Classifier") or []
+    classified = [line.rpartition(" :: ")[2] for line in classifiers if line.startswith(_CLASSIFIER)]
+    is_known = bool(text) and set(_SPDX.get(text, text).split(" AND ")) <= _IDENTIFIERS
+    names = [text] if is_known or not classified else classified
+    return [_SPDX.get(name, name) for name in names if name]
