@@ -11,7 +11,7 @@ SETUP := $(VENV)/.setup-done
 VENV_WITHOUT_ENSUREPIP = { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
 	$(PYTHON) -m pip --disable-pip-version-check --quiet --python $(BIN)/python install pip; }
 
-.PHONY: demo test style types tests test-times test-rare test-random coverage fuzz fuzz-files fuzz-facade soak bench setup lock clean
+.PHONY: demo test style types tests test-times test-rare test-random coverage fuzz fuzz-files fuzz-facade soak bench setup dist lock clean
 
 demo: $(SETUP)
 	$(BIN)/winnow demo
@@ -84,6 +84,11 @@ bench: $(SETUP)
 	@$(BIN)/python -m tests.bench$(if $(SUBJECT),.$(SUBJECT) $(ARGS))
 
 setup: $(SETUP)
+
+# Everything that is published, into dist/: wheel, sdist, MCPB bundle, server.json, the pins of an installation, the
+# software bill of materials, manual page, completion scripts, and SHA256SUMS. The same commit makes the same bytes.
+dist: $(SETUP)
+	@$(BIN)/python -m distribution
 
 # Hashed pins first, then this project, then the model's carrier without the dependencies it declares.
 $(SETUP): pyproject.toml constraints.txt requirements-model.txt

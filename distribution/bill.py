@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import Distribution
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from typing import Any
 from packaging.utils import canonicalize_name
 
 from distribution.facts import Facts
-from distribution.pins import Pin, by_name, installed, needs_of
+from distribution.pins import Pin, by_name, installed, needs_of, wanted_extras
 
 _NAMESPACE = uuid.UUID("b1f7f6f0-4a57-5b6d-9a40-5d2f2c5f0d1e")
 # Licences as older metadata names them -> their SPDX identifiers.
@@ -44,7 +44,7 @@ def bill_of_materials(
 ) -> dict[str, Any]:
     """The document; ``seconds`` is the time of the build."""
     own = f"pkg:pypi/{facts.name}@{facts.version}"
-    named = by_name(pins)
+    named, extras = by_name(pins), wanted_extras(pins, requirements)
     serial = uuid.uuid5(_NAMESPACE, own + "".join(pin.requirement for pin in pins))
     return {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
@@ -67,7 +67,7 @@ def bill_of_materials(
         "components": [_component(pin) for pin in pins],
         "dependencies": [
             {"ref": own, "dependsOn": _references(map(_name, requirements), named)},
-            *({"ref": reference(pin), "dependsOn": _needs(pin, named)} for pin in pins),
+            *({"ref": reference(pin), "dependsOn": _needs(pin, extras[pin.name], named)} for pin in pins),
         ],
     }
 
@@ -81,8 +81,8 @@ def _name(requirement: str) -> str:
     return canonicalize_name(re.split(r"[^\w.-]", requirement, maxsplit=1)[0])
 
 
-def _needs(pin: Pin, named: Mapping[str, Sequence[Pin]]) -> list[str]:
-    return _references((canonicalize_name(each.name) for each in needs_of(pin.name)), named)
+def _needs(pin: Pin, extras: Iterable[str], named: Mapping[str, Sequence[Pin]]) -> list[str]:
+    return _references((canonicalize_name(each.name) for each in needs_of(pin.name, extras)), named)
 
 
 def _references(names: Iterator[str], named: Mapping[str, Sequence[Pin]]) -> list[str]:

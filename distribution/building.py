@@ -24,7 +24,8 @@ from winnow.server.commands.shell.command_tree import read_tree
 from winnow.server.commands.shell.completion_scripts import SCRIPTS
 from winnow.server.commands.shell.man_page import man_page
 
-_NOT_PACKED = (".venv", ".git", "build", "dist", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
+# Left out of the copy from which archives are built.
+NOT_PACKED = (".venv", ".git", "build", "dist", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
 _TIME = "SOURCE_DATE_EPOCH"
 _SUMS = "SHA256SUMS"
 # Packed beside the program; the bundle is a distribution of its own.
@@ -61,7 +62,7 @@ def build_archives(target: Path, root: Path, seconds: int) -> Path:
     """Build the wheel and the sdist from a copy of the tree, without a network; return the wheel."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "source"
-        shutil.copytree(root, source, symlinks=True, ignore=shutil.ignore_patterns(*_NOT_PACKED))
+        shutil.copytree(root, source, symlinks=True, ignore=shutil.ignore_patterns(*NOT_PACKED))
         command = [sys.executable, "-m", "build", "--no-isolation", "--sdist", "--wheel", "--outdir"]
         command += [str(target), str(source)]
         done = subprocess.run(command, env={**os.environ, _TIME: str(seconds)}, capture_output=True, text=True)

@@ -34,11 +34,6 @@ class Pin:
         """The pin as a requirement."""
         return f"{self.name}=={self.version}" + (f" ; {self.marker}" if self.marker else "")
 
-    @property
-    def is_for_this_system(self) -> bool:
-        """Whether the marker holds here."""
-        return not self.marker or Marker(self.marker).evaluate()
-
     def lines(self) -> str:
         """The pin with its digests, as pip reads it."""
         return " \\\n    ".join((self.requirement, *(f"--hash=sha256:{digest}" for digest in self.hashes)))
@@ -59,8 +54,14 @@ def _pin(block: str) -> Pin:
 
 def needed_pins(pins: Sequence[Pin], requirements: Iterable[str]) -> tuple[Pin, ...]:
     """The pins that these requirements lead to."""
+    reached = wanted_extras(pins, requirements)
+    return tuple(pin for pin in pins if pin.name in reached)
+
+
+def wanted_extras(pins: Sequence[Pin], requirements: Iterable[str]) -> dict[str, set[str]]:
+    """Each distribution that these requirements lead to -> the extras that are wanted of it."""
     known = {pin.name for pin in pins}
-    reached: dict[str, set[str]] = {}  # distribution -> the extras that are wanted of it
+    reached: dict[str, set[str]] = {}
     waiting = [Requirement(each) for each in requirements]
     while waiting:
         requirement = waiting.pop()
@@ -70,7 +71,7 @@ def needed_pins(pins: Sequence[Pin], requirements: Iterable[str]) -> tuple[Pin, 
             continue
         reached[name] = (extras or set()) | requirement.extras
         waiting += needs_of(name, reached[name])
-    return tuple(pin for pin in pins if pin.name in reached)
+    return reached
 
 
 def needs_of(name: str, extras: Iterable[str] = ()) -> Iterator[Requirement]:

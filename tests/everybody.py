@@ -67,6 +67,7 @@ _RARE = (
     "tests/flow/test_bench.py",
     "tests/flow/test_bench_tokens.py",
     "tests/flow/test_demo.py",
+    "tests/flow/test_distribution.py",
     "tests/flow/test_eval.py",
     "tests/flow/test_interop.py",
     "tests/flow/test_project_archives.py",

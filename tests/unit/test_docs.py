@@ -308,9 +308,11 @@ def test_the_generated_pages_are_fresh() -> None:
 
 def test_one_run_of_the_generator_leaves_nothing_stale(tmp_path: Path) -> None:
     """The page of the SDK shows the docstrings that the same run writes."""
-    for folder in ("client_sdk", "docs", "sandbox", "server", "winnow"):
+    sources = ("client_sdk", "distribution", "docs", "sandbox", "server", "winnow")
+    for folder in (*sources, "deploy", "plugin", ".claude-plugin"):
         shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True)
-    shutil.copyfile(ROOT / "README.md", tmp_path / "README.md")
+    for file in ("README.md", "pyproject.toml", "server.json"):
+        shutil.copyfile(ROOT / file, tmp_path / file)
     declared = tmp_path / "server/operations/corpus/scan.py"
     told, changed = "a list, not a ranking", "a list that ranks nothing"
     assert told in declared.read_text("utf-8")

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from distribution.building import NOT_PACKED
 from winnow import __version__
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +24,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 PIN_FILES = ("constraints.txt", "requirements-fuzz.txt", "requirements-ocr.txt", "requirements-otlp.txt")
 JUDGE_PINS = (ROOT / "requirements-judges.txt").read_text("utf-8")  # of programs with versions of their own
 CONSTRAINTS = "".join((ROOT / name).read_text("utf-8") for name in PIN_FILES)
-NOT_SHIPPED = (".venv", ".git", "build", "dist", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
 
 
 def _distribution(requirement: str) -> str:
@@ -45,7 +45,7 @@ PINS = {_normal(name): pin for name, pin in re.findall(r"^([\w.-]+)==([\w.+]+)",
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built from a copy of the tree without a network."""
     folder = tmp_path_factory.mktemp("wheel")
-    shutil.copytree(ROOT, folder / "source", ignore=shutil.ignore_patterns(*NOT_SHIPPED))
+    shutil.copytree(ROOT, folder / "source", ignore=shutil.ignore_patterns(*NOT_PACKED))
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, folder / "source"]
     subprocess.run(command, check=True, capture_output=True)
     return next(folder.glob("*.whl"))

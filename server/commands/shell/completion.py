@@ -38,7 +38,7 @@ def completion(
     """
     with report_errors(as_json=as_json):
         if shell not in SCRIPTS:
-            raise WinnowError("INVALID_ARGUMENT", f"no script for {shell!r}; there are {', '.join(SCRIPTS)}")
+            raise WinnowError("INVALID_REQUEST", f"no script for {shell!r}; there are {', '.join(SCRIPTS)}")
         script = SCRIPTS[shell](read_tree())
         if as_json:
             print_json({"shell": shell, "script": script})
