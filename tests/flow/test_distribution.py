@@ -97,7 +97,7 @@ def test_an_installed_wheel_has_both_commands(built: Path, tmp_path: Path) -> No
     pip = [sys.executable, "-m", "pip", "--python", home / "bin/python", "--quiet", "install", "--no-deps"]
     run(*pip, "--no-index", built / WHEEL)
     (packages,) = home.glob("lib/python*/site-packages")
-    (packages / "needed.pth").write_text(f"{ROOT / '.venv'}\n{Path(pytest.__file__).parents[1]}\n", "utf-8")
+    (packages / "needed.pth").write_text(f"{Path(pytest.__file__).parents[1]}\n", "utf-8")
     assert run(home / "bin/winnow", "--version") == f"winnow {FACTS.version}\n"
     assert run(home / "bin" / FACTS.name, "--help").startswith("winnow: agents take only the grain")
     place = run(home / "bin/python", "-c", "import winnow; print(winnow.__file__)", folder=tmp_path)
@@ -210,7 +210,7 @@ async def test_the_bundle_serves_a_client(uv: Path, built: Path, tmp_path: Path)
     filled |= {"__dirname": str(bundle), "HOME": str(home)}
     started = manifest["server"]["mcp_config"]
     arguments = [_fill(word, filled) for word in started["args"]]
-    variables = {**uv_variables(home, built), "PATH": os.environ["PATH"], "WINNOW_DAEMON": "off"}
+    variables = {**os.environ, **uv_variables(home, built), "WINNOW_DAEMON": "off"}
     server = StdioServerParameters(command=str(uv / started["command"]), args=arguments, env=variables)
     async with Client(server) as client:
         listed = {tool.name for tool in (await client.list_tools()).tools}

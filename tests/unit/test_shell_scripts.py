@@ -136,7 +136,7 @@ OPTIONS = {
     "fish": """
         source script.fish
         for at in $argv[2..]
-            echo "$at|"(string join " " (complete -C "$at --" | string replace -r "\\t.*" ""))
+            echo "$at|"(string join -- " " (complete -C "$at --" | string replace -r "\\t.*" ""))
         end
     """,
 }
