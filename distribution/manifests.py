@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from distribution.facts import SERVE, USER_OPTIONS, Facts, UserOption, read_facts
-from winnow.server.tools.table import TOOLS
+from winnow.server.tools.table import TOOLS, Tool
 
 _SERVER_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 _BUNDLE_VERSION = "0.4"
@@ -39,12 +39,17 @@ def bundle_manifest(facts: Facts) -> dict[str, Any]:
             "entry_point": ENTRY_POINT,
             "mcp_config": {"command": "uv", "args": [*run, *_client_arguments()]},
         },
-        "tools": [_listed(tool.name, tool.description) for tool in TOOLS if tool.listed and not tool.pack],
+        "tools": [_listed(tool.name, tool.description) for tool in _listed_tools()],
         "tools_generated": True,
         "prompts_generated": True,
         "user_config": {option.name: _bundle_option(option) for option in USER_OPTIONS},
         "compatibility": {"platforms": list(_PLATFORMS), "runtimes": {"python": facts.python}},
     }
+
+
+def _listed_tools() -> list[Tool]:
+    """The tools that a client lists by default."""
+    return [tool for tool in TOOLS if tool.listed and not tool.pack and "(earlier tool)" not in tool.title]
 
 
 def _client_arguments() -> list[str]:
