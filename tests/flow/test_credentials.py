@@ -56,6 +56,8 @@ ARGUMENTS = {
     "audit": [],
     "eval": ["{notes}"],
     "config": [],
+    "completion": ["bash"],
+    "man": [],
 }
 
 
