@@ -86,6 +86,15 @@ def test_bash_completes(folder: Path, words: tuple[str, ...]) -> None:
     assert sorted(filter(None, offered.splitlines())) == COMPLETED[words]
 
 
+@pytest.mark.parametrize("words", [("=",), ("=", "c")], ids=" ".join)
+def test_bash_completes_a_value_behind_a_sign(folder: Path, words: tuple[str, ...]) -> None:
+    """Bash hands over ``--fusion=c`` as three words."""
+    offered = run(
+        shell("bash"), "--norc", "-c", BASH, "bash", "winnow", "serve", "--fusion", *words, folder=folder
+    )
+    assert offered.split() == ["convex", "rrf"][: 3 - len(words)]
+
+
 @pytest.mark.parametrize("words", COMPLETED, ids=" ".join)
 def test_fish_completes(folder: Path, words: tuple[str, ...]) -> None:
     code = 'source script.fish; complete --escape -C "$argv"'

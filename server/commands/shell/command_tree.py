@@ -58,11 +58,6 @@ class CommandNode:
         """The words as they are typed."""
         return " ".join(self.words)
 
-    @property
-    def takes_paths(self) -> bool:
-        """Whether an argument is a file or a folder."""
-        return any(argument.strip(_MARKS).partition("|")[0] in _PATHS for argument in self.arguments)
-
 
 def read_tree() -> tuple[CommandNode, ...]:
     """All commands, each group before its own, in the order of ``winnow --help``."""

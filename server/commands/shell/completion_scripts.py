@@ -1,6 +1,7 @@
 """Completion scripts for bash, zsh and fish, written from the tree of commands.
 
-A script holds every command, option and word as a table, so that a shell completes without starting Python.
+A script holds every command, option and word as a table, so that a shell completes without starting Python. It
+completes ``winnow-mcp`` too, the command's name for uvx and pipx.
 """
 
 from __future__ import annotations
@@ -10,8 +11,6 @@ from types import MappingProxyType
 
 from winnow.server.commands.shell.command_tree import PROGRAM, CommandNode, CommandOption
 
-# The second name of the command is that of the distribution, as uvx and pipx run it.
-ALIAS = "winnow-mcp"
 _FILES, _ANYTHING = ":files", ":anything"
 
 _BASH = r"""# Completion of winnow for bash; written by: winnow completion bash
@@ -43,6 +42,10 @@ _winnow() {
     for word in "${COMP_WORDS[@]:1:COMP_CWORD - 1}"; do
         case " $(_winnow_commands "$at") " in *" $word "*) at="$at $word" ;; esac
     done
+    case "$current $previous" in  # bash makes a word of the sign in --option=value
+    "= "*) current='' ;;
+    *" =") previous="${COMP_WORDS[COMP_CWORD - 2]}" ;;
+    esac
     COMPREPLY=()
     values="$(_winnow_values "$at $previous")"
     if [[ -z $values && $current == -* ]]; then values="$(_winnow_options "$at")"; fi
