@@ -80,8 +80,10 @@ def bundle_program() -> str:
     """The program that the bundle starts: a server on stdio with the options that it is given."""
     return (
         '"""Starts winnow on stdio; the options are those of ``winnow serve``."""\n\n'
-        "import sys\n\nfrom winnow.server.commands.entry.cli import main\n\n"
-        f'if __name__ == "__main__":\n    sys.argv[1:1] = ["{SERVE}"]\n    main()\n'
+        "import sys\nfrom pathlib import Path\n\nfrom winnow.server.commands.entry.cli import main\n\n"
+        'if __name__ == "__main__":\n    # Not every client fills in the home within a default.\n'
+        '    given = [word.replace("${HOME}", str(Path.home())) for word in sys.argv[1:]]\n'
+        f'    sys.argv[1:] = ["{SERVE}", *given]\n    main()\n'
     )
 
 

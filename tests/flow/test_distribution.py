@@ -32,6 +32,7 @@ CYCLONEDX = "cyclonedx-python-lib[json-validation]==11.12.0"
 UV = "uv==0.13.9"
 WHEEL = f"{FACTS.name.replace('-', '_')}-{FACTS.version}-py3-none-any.whl"
 BUNDLE = f"{FACTS.name}-{FACTS.version}.mcpb"
+TIME = "1700000000"
 # As another machine has them: the time of files, and a mask that takes rights away.
 _OLD, _MASK = 1_000_000_000, 0o077
 
@@ -40,7 +41,9 @@ _OLD, _MASK = 1_000_000_000, 0o077
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with everything that is published."""
     folder = tmp_path_factory.mktemp("built") / "dist"
-    build_all(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOURCE_DATE_EPOCH", TIME)
+        build_all(folder)
     return folder
 
 
@@ -60,8 +63,7 @@ def test_two_builds_are_the_same_bytes(built: Path, tmp_path: Path) -> None:
         if not path.is_symlink():
             os.utime(path, (_OLD, _OLD))
             path.chmod(path.stat().st_mode & ~_MASK)
-    time = run("git", "-C", ROOT, "log", "-1", "--format=%ct").strip()
-    run(sys.executable, "-m", "distribution", tmp_path / "dist", folder=other, SOURCE_DATE_EPOCH=time)
+    run(sys.executable, "-m", "distribution", tmp_path / "dist", folder=other, SOURCE_DATE_EPOCH=TIME)
     first, second = (
         {each.name: _digest(each) for each in sorted(place.iterdir())} for place in (built, tmp_path / "dist")
     )
@@ -201,13 +203,16 @@ def test_uvx_runs_the_command_by_the_distribution_s_name(uv: Path, built: Path, 
 
 @pytest.mark.anyio
 async def test_the_bundle_serves_a_client(uv: Path, built: Path, tmp_path: Path) -> None:
-    """As a client starts it: uv makes the environment, and a new home has no index yet."""
+    """As a client starts it: uv makes the environment, and a new home has no index yet.
+
+    The home within a default stays as it is written, as the library of mcpb leaves it.
+    """
     home, bundle = tmp_path / "home", tmp_path / "bundle"
     home.mkdir()
     shutil.unpack_archive(built / BUNDLE, bundle, "zip")
     manifest = json.loads((bundle / "manifest.json").read_text("utf-8"))
     filled = {f"user_config.{name}": row["default"] for name, row in manifest["user_config"].items()}
-    filled |= {"__dirname": str(bundle), "HOME": str(home)}
+    filled |= {"__dirname": str(bundle)}
     started = manifest["server"]["mcp_config"]
     arguments = [_fill(word, filled) for word in started["args"]]
     variables = {**os.environ, **uv_variables(home, built), "WINNOW_DAEMON": "off"}
@@ -216,9 +221,11 @@ async def test_the_bundle_serves_a_client(uv: Path, built: Path, tmp_path: Path)
         listed = {tool.name for tool in (await client.list_tools()).tools}
     assert {tool["name"] for tool in manifest["tools"]} - listed <= {"execute_code"}  # where walls are missing
     assert listed & {tool["name"] for tool in manifest["tools"]} != set()
+    assert [path.name for path in bundle.iterdir() if "HOME" in path.name] == []
+    assert (home / ".local/share/winnow").is_dir()
 
 
 def _fill(text: str, values: dict[str, str]) -> str:
-    for name, value in (*values.items(), ("HOME", values["HOME"])):  # a default may name the home
+    for name, value in values.items():
         text = text.replace(f"${{{name}}}", value)
     return text
