@@ -20,7 +20,7 @@ from distribution.facts import Facts
 from distribution.pins import Pin, by_name, installed, needs_of, wanted_extras
 
 _NAMESPACE = uuid.UUID("b1f7f6f0-4a57-5b6d-9a40-5d2f2c5f0d1e")
-# Licences as older metadata names them -> their SPDX identifiers.
+# Licences as older metadata names them -> their SPDX identifiers. "BSD License" is none: it may be any of several.
 _SPDX: Mapping[str, str] = MappingProxyType(
     {
         "3-Clause BSD License": "BSD-3-Clause",
@@ -28,14 +28,13 @@ _SPDX: Mapping[str, str] = MappingProxyType(
         "Apache License 2.0": "Apache-2.0",
         "Apache License, Version 2.0": "Apache-2.0",
         "Apache Software License": "Apache-2.0",
-        "BSD License": "BSD-3-Clause",
         "ISC License (ISCL)": "ISC",
         "MIT License": "MIT",
         "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
         "Python Software Foundation License": "PSF-2.0",
     }
 )
-_CLASSIFIER = "License :: OSI Approved :: "
+_CLASSIFIER = "License :: "
 _IDENTIFIERS = frozenset(_SPDX.values()) | {"BSD-2-Clause"}
 
 
@@ -105,9 +104,9 @@ def _component(pin: Pin) -> dict[str, Any]:
 
 
 def licenses_of(pin: Pin) -> list[dict[str, Any]]:
-    """The licences in the form of CycloneDX; none where the distribution is not installed, or states none."""
+    """The licences in the form of CycloneDX; none where this version is not installed, or states none."""
     found = installed(pin.name)
-    if found is None:
+    if found is None or found.version != pin.version:
         return []
     stated = _stated(found)
     is_expression = "License-Expression" in found.metadata or set("".join(stated).split(" AND ")) <= _IDENTIFIERS

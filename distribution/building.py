@@ -33,10 +33,9 @@ _NOTICES = ("LICENSE", "NOTICE")
 
 
 def build_all(target: Path, root: Path = ROOT) -> list[Path]:
-    """Build everything into a folder, which is emptied first; return the files."""
+    """Build everything into a folder, in place of an earlier build; return the files."""
     seconds, facts = build_time(root), read_facts(root)
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
+    make_empty(target)
     wheel = build_archives(target, root, seconds)
     requirements, pins = runtime_pins(root)
     write_bundle(target / f"{facts.name}-{facts.version}.mcpb", facts, wheel, pins, seconds)
@@ -47,15 +46,31 @@ def build_all(target: Path, root: Path = ROOT) -> list[Path]:
     return sorted(target.iterdir())
 
 
+def make_empty(target: Path) -> None:
+    """Make the folder, without an earlier build. RuntimeError where it has anything else, which nobody loses."""
+    if target.exists() and any(target.iterdir()):
+        if not (target / _SUMS).exists():
+            raise RuntimeError(
+                f"{target} has files, and no {_SUMS} of an earlier build: delete it, or name another"
+            )
+        shutil.rmtree(target)
+    target.mkdir(parents=True, exist_ok=True)
+
+
 def build_time(root: Path) -> int:
-    """The time of the build. RuntimeError where neither the variable nor a commit gives it."""
+    """The time of the build. RuntimeError where neither the variable nor a commit of these very files gives it."""
     if given := os.environ.get(_TIME):
         return int(given)
-    asked = ["git", "-C", str(root), "log", "-1", "--format=%ct"]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False)
-    if done.returncode:
+    asked = _git(root, "log", "-1", "--format=%ct")
+    if asked.returncode:
         raise RuntimeError(f"this is no clone with a commit: set {_TIME} to the time of the build")
-    return int(done.stdout)
+    if changed := _git(root, "status", "--porcelain").stdout:
+        raise RuntimeError(f"files differ from the commit: commit them, or set {_TIME} to pack them:\n{changed}")
+    return int(asked.stdout)
+
+
+def _git(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, check=False)
 
 
 def build_archives(target: Path, root: Path, seconds: int) -> Path:

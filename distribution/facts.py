@@ -28,6 +28,11 @@ class Facts:
     keywords: tuple[str, ...]
     registry_name: str
 
+    @property
+    def has_example_name(self) -> bool:
+        """Whether the name for the registry is that of nobody: its domain is reserved for examples."""
+        return self.registry_name.startswith(("com.example.", "com.example/"))
+
 
 @dataclass(frozen=True, slots=True)
 class UserOption:

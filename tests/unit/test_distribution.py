@@ -7,9 +7,11 @@ import io
 import json
 import os
 import re
+import subprocess
 import tarfile
 import tomllib
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from packaging.utils import canonicalize_name
 
 from distribution.archives import rewrite_tar, rewrite_zip, write_zip
 from distribution.bill import bill_of_materials, licenses_of, reference
-from distribution.building import build_time, runtime_pins, write_bundle
+from distribution.building import build_time, make_empty, runtime_pins, write_bundle
 from distribution.facts import ROOT, USER_OPTIONS, read_facts
 from distribution.manifests import (
     ENTRY_POINT,
@@ -89,6 +91,14 @@ def test_the_registry_s_rules_for_names_and_texts_hold() -> None:
     assert marks == [document["name"]]
 
 
+@pytest.mark.parametrize(
+    ("name", "is_example"),
+    [("com.example/winnow", True), ("com.example.winnow/winnow-mcp", True), ("com.examples/winnow", False)],
+)
+def test_a_namespace_of_an_example_is_known_as_one(name: str, is_example: bool) -> None:
+    assert replace(FACTS, registry_name=name).has_example_name is is_example
+
+
 # --- pins and the bill of materials -------------------------------------------------------------------------
 
 
@@ -122,6 +132,18 @@ INSTALLED = [pin for pin in PINS if not pin.marker or Marker(pin.marker).evaluat
 def test_every_distribution_of_an_installation_has_a_licence_and_digests(pin: Pin) -> None:
     assert licenses_of(pin) != []
     assert pin.hashes != ()
+
+
+def test_a_licence_is_stated_as_the_metadata_has_it() -> None:
+    """The classifier of BSD licences names none of them; a distribution may have several licences."""
+    pins = {pin.name: pin for pin in INSTALLED}
+    assert licenses_of(pins["cobble"]) == [{"license": {"name": "BSD License"}}]
+    assert [row["license"] for row in licenses_of(pins["docutils"])] == [
+        {"name": "Public Domain"},
+        {"name": "BSD License"},
+        {"name": "GNU General Public License (GPL)"},
+    ]
+    assert licenses_of(replace(pins["docutils"], version="0.1")) == []  # another version may have others
 
 
 def test_the_bill_of_materials_joins_all_its_parts() -> None:
@@ -216,6 +238,26 @@ def test_the_time_of_a_build_is_given_or_that_of_the_commit(
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", os.fspath(tmp_path.parent))
     with pytest.raises(RuntimeError, match="set SOURCE_DATE_EPOCH"):
         build_time(tmp_path)
+    git = ["git", "-C", os.fspath(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.com"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    committed = [*git, "commit", "-q", "--allow-empty", "-m", "first"]
+    subprocess.run(committed, env={**os.environ, "GIT_COMMITTER_DATE": "1700000001 +0000"}, check=True)
+    assert build_time(tmp_path) == 1_700_000_001
+    (tmp_path / "notes.txt").write_text("of this machine", "utf-8")
+    with pytest.raises(RuntimeError, match=r"differ from the commit.*\n\?\? notes\.txt"):
+        build_time(tmp_path)
+
+
+def test_a_build_takes_the_place_of_a_build_alone(tmp_path: Path) -> None:
+    target = tmp_path / "dist"
+    make_empty(target)
+    (target / "mine.txt").write_text("kept", "utf-8")
+    with pytest.raises(RuntimeError, match="delete it, or name another"):
+        make_empty(target)
+    assert [path.name for path in target.iterdir()] == ["mine.txt"]
+    (target / "SHA256SUMS").write_text("", "utf-8")
+    make_empty(target)
+    assert list(target.iterdir()) == []
 
 
 # --- examples for operators ---------------------------------------------------------------------------------
