@@ -58,6 +58,7 @@ SAME = (
     ("wait . . . and see", "wait… and see"),
     ("Kept for ninety days.", "Kept for ninety days, then deleted"),
     ("“Kept for ninety days”", "Kept for ninety days"),
+    ("Kept \x15 for \x10ninety\x11 days", "Kept – for “ninety” days"),
     ("…kept for ninety days…", "They are kept for ninety days, then deleted"),
     ("資料庫備份", "所有資料庫備份保存九十天"),
     ("of GX (mod P ) using", "of GX (mod P) using"),

@@ -28,7 +28,9 @@ from winnow.server.text.forms.normal_forms import normalize
 from winnow.server.text.forms.splicing import MARKS, SplicedText, splice
 from winnow.server.text.markup.possessive import compile_possessive
 
-_DASHES = r"\-\u2010-\u2015\u2043\u2212\ufe58\ufe63\uff0d"
+# Programs copy dashes and quotation marks of TeX's bitmap fonts, which name no letters, as their codes in T1.
+_T1_DASHES, _T1_MARKS = r"\x15\x16", r"\x10\x11"
+_DASHES = rf"\-{_T1_DASHES}\u2010-\u2015\u2043\u2212\ufe58\ufe63\uff0d"
 # Options of commands keep their hyphens: -f is not --f, nor part of the word before it.
 _OPTION = r"(?<=\s)--?[^\W\d_]"
 _HYPHENS = r"\-\u2010\u2011"
@@ -53,7 +55,7 @@ _CHANGING = compile_possessive(
     r"|(?P<double>(?<=\d)(?:``|''|[\"\u201c-\u201f\u2033\u301d-\u301f\uff02])"
     r"|(?<=[^\W\d_])(?:''|\u2033)(?=\s?[(=+*/^<>\u2212]))"
     r"|(?P<raised>[\u2070\u00b9\u00b2\u00b3\u2074-\u207b]++)"
-    r"|(?P<mark>``|''|[\"`\u00ab\u00b4\u00bb\u2018-\u201f\u2032\u2033\u2039\u203a\u301d-\u301f\uff02\uff07])"
+    rf"|(?P<mark>``|''|[{_T1_MARKS}\"`\u00ab\u00b4\u00bb\u2018-\u201f\u2032\u2033\u2039\u203a\u301d-\u301f\uff02\uff07])"
     r"|(?P<dots>\u2026|\.(?:[^\S\n]\.){2})"
     rf"|(?P<unseen>[{_UNSEEN}]++)"
     rf"|(?P<shape>[{_SHAPES}{_TWICE}])"
