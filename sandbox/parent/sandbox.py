@@ -33,7 +33,8 @@ from winnow.sandbox.protocol.outcome import (
 )
 from winnow.sandbox.runners import runner_table
 from winnow.sandbox.runners.runner import Runner, RunnerChild
-from winnow.sandbox.walls.tiers import find_tier, is_accepted
+from winnow.sandbox.walls.namespace_refusals import advise_on_namespaces, read_host_facts
+from winnow.sandbox.walls.tiers import NAMESPACE_WALLS, find_tier, is_accepted
 
 from .execution import CallHandler, Execution
 from .progress import OnUsage
@@ -316,11 +317,18 @@ def _check_walls(runner: Runner, accepted: frozenset[str]) -> None:
 
 
 def _describe_missing(missing: tuple[WallReport, ...]) -> str:
-    """The walls that do not stand and why, grouped by the advice that they share."""
-    by_advice: dict[str, list[str]] = {}
+    """The walls that do not stand and why: each advice once, and below it each observation once."""
+    is_namespace = any(wall.name in NAMESPACE_WALLS for wall in missing)
+    granting = advise_on_namespaces(read_host_facts()) if is_namespace else ""
+    by_advice: dict[str, dict[str, list[str]]] = {}
     for wall in missing:
-        by_advice.setdefault(wall.advice, []).append(f"{wall.name}: {wall.detail}")
-    return ". ".join(f"{'; '.join(walls)}. To do: {advice}" for advice, walls in by_advice.items())
+        advice = granting if granting and wall.name in NAMESPACE_WALLS else wall.advice
+        by_advice.setdefault(advice, {}).setdefault(wall.detail, []).append(wall.name)
+    return ". ".join(f"{_name_walls(walls)}. To do: {advice}" for advice, walls in by_advice.items())
+
+
+def _name_walls(by_detail: Mapping[str, list[str]]) -> str:
+    return "; ".join(f"{', '.join(names)}: {detail}" for detail, names in by_detail.items())
 
 
 async def probe(runner: str = "auto") -> tuple[WallReport, ...]:

@@ -9,26 +9,46 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from importlib.util import find_spec
 from types import MappingProxyType
 
-from winnow.sandbox.walls.tiers import NAMESPACE_WALLS, TIERS
+from winnow.sandbox.walls.tiers import NAMESPACE_WALLS, TIERS, find_tier
 
-from .runner_table import MANDATORY_WALLS
+from .runner_table import MANDATORY_WALLS, describe_other_system
 
 _SECCOMP = "/proc/sys/kernel/seccomp"
 _MAX_USER_NAMESPACES = "/proc/sys/user/max_user_namespaces"
 _UNPRIVILEGED_USER_NAMESPACES = "/proc/sys/kernel/unprivileged_userns_clone"  # of some distributions
 
 
-def looks_possible(runner: str, accepted: Collection[str] = ()) -> bool:
-    """Whether this runner can start here; ``accepted``: walls that may be missing, or a tier."""
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why a runner cannot start here; ``missing`` are walls that an operator may accept as missing."""
+
+    reason: str
+    missing: frozenset[str] = frozenset()
+
+
+def find_obstacle(runner: str, accepted: Collection[str] = ()) -> Obstacle | None:
+    """The obstacle to a start of this runner here, if any; ``accepted``: walls that may be missing, or a tier."""
     return _CHECKS[runner](frozenset(accepted))
 
 
-def _check_kernel(accepted: frozenset[str]) -> bool:
+def looks_possible(runner: str, accepted: Collection[str] = ()) -> bool:
+    """Whether this runner can start here; ``accepted``: walls that may be missing, or a tier."""
+    return find_obstacle(runner, accepted) is None
+
+
+def tier_name_of(missing: Collection[str]) -> str:
+    """The tier of a host where these walls are missing; "" where too few stand."""
+    tier = find_tier(missing)
+    return tier.name if tier else ""
+
+
+def _check_kernel(accepted: frozenset[str]) -> Obstacle | None:
     if not sys.platform.startswith("linux"):
-        return False
+        return Obstacle(describe_other_system())
     from winnow.sandbox.walls.trial import TRIED_WALLS, find_refused_walls
 
     refused = find_refused_walls()
@@ -36,7 +56,14 @@ def _check_kernel(accepted: frozenset[str]) -> bool:
     lacks = accepted.union(*(TIERS[name].lacks for name in accepted & TIERS.keys()))
     # An opt-in that names a wall that stands is refused, too.
     named_in_vain = accepted & TRIED_WALLS - missing if refused is not None else frozenset()
-    return missing <= lacks and not missing & MANDATORY_WALLS and not named_in_vain
+    names = ", ".join(sorted(missing))
+    if mandatory := missing & MANDATORY_WALLS:
+        return Obstacle(f"no sandbox without {', '.join(mandatory)}")
+    if missing <= lacks and not named_in_vain:
+        return None
+    if accepted:
+        return Obstacle(f"accepted is {', '.join(sorted(accepted))}, but missing are {names or 'none'}", missing)
+    return Obstacle(f"walls are missing: {names}", missing)
 
 
 def _read_missing_walls() -> frozenset[str]:
@@ -63,9 +90,12 @@ def _read_number(path: str) -> int | None:
         return None
 
 
-_CHECKS: Mapping[str, Callable[[frozenset[str]], bool]] = MappingProxyType(
-    {
-        "auto": _check_kernel,
-        "monty": lambda accepted: find_spec("pydantic_monty") is not None,
-    }
+def _check_monty(accepted: frozenset[str]) -> Obstacle | None:
+    from .monty import NOT_INSTALLED
+
+    return None if find_spec("pydantic_monty") else Obstacle(NOT_INSTALLED)
+
+
+_CHECKS: Mapping[str, Callable[[frozenset[str]], Obstacle | None]] = MappingProxyType(
+    {"auto": _check_kernel, "monty": _check_monty}
 )

@@ -24,6 +24,7 @@ from . import child_process
 from .child_process import ClaimedWall, Program, Spawner
 
 INSTALL = "pip install 'winnow-mcp[monty]'"
+NOT_INSTALLED = f"the interpreter Monty is not installed: {INSTALL}"
 MEASURED_FOR = "1.4.0"
 
 _LINUX = sys.platform == "linux"
@@ -110,7 +111,7 @@ def find_program() -> Program:
     spec = find_spec("pydantic_monty")
     binary = _find_binary()
     if spec is None or spec.origin is None or binary is None:
-        raise SandboxUnavailable(f"the interpreter Monty is not installed: {INSTALL}")
+        raise SandboxUnavailable(NOT_INSTALLED)
     paths = (SEARCH_PATH, str(Path(spec.origin).resolve().parent.parent))
     return Program("winnow.sandbox.child.monty_child", tuple(dict.fromkeys(paths)), {"binary": str(binary)})
 

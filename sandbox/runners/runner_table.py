@@ -19,11 +19,16 @@ from .runner import Runner
 
 async def _start_kernel(limits: Limits, layers: Layers, children: int) -> Runner:
     if not sys.platform.startswith("linux"):
-        name = _SYSTEM_NAMES.get(sys.platform, sys.platform)
-        raise SandboxUnavailable(f"scripts are not available on {name} with kernel walls: {_INSTEAD}")
+        raise SandboxUnavailable(describe_other_system())
     from .fork_server import ForkServer
 
     return await ForkServer.start(limits, layers, children)
+
+
+def describe_other_system() -> str:
+    """Why no script runs behind kernel walls on a system other than Linux."""
+    name = _SYSTEM_NAMES.get(sys.platform, sys.platform)
+    return f"scripts are not available on {name} with kernel walls: {_INSTEAD}"
 
 
 async def _start_monty(limits: Limits, layers: Layers, children: int) -> Runner:

@@ -140,7 +140,7 @@ async def serve_settings(
     with _pause_garbage_collector():
         from winnow.server.commands.entry.app import open_application
         from winnow.server.commands.entry.statistics import StatisticsSocket
-        from winnow.server.runtime.logs import set_up_logs
+        from winnow.server.runtime.logs import log, set_up_logs
         from winnow.server.runtime.reports.traces import set_up_traces
         from winnow.server.transports.dispatch import Dispatcher
         from winnow.server.transports.protocol import build_server
@@ -164,6 +164,8 @@ async def serve_settings(
         open_application(settings, wait_for_model=False, starts_engine=True) as application,
         StatisticsSocket(application, "http" if listeners else "lsp" if lsp else "stdio") as watch,
     ):
+        if settings.execute_code == "on" and (why_not := application.scripts.why_not):
+            log("execute_code is off on this host", level=logging.WARNING, why=why_not)
         dispatcher = Dispatcher(application.context, settings)
         application.figures["rates"] = dispatcher.rates
         server = build_server(dispatcher, application)

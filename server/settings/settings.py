@@ -20,6 +20,7 @@ from winnow.server.settings.value_types import (
     Factor,
     Folders,
     LabelSetting,
+    MissingWalls,
     Names,
     NotebookAddress,
     Roots,
@@ -240,7 +241,7 @@ class Settings(BaseModel):
         default="auto",
         description="what runs scripts; auto: CPython behind kernel walls (Linux only), monty: a smaller language",
     )
-    allow_weaker_sandbox: Names = Field(
+    allow_weaker_sandbox: MissingWalls = Field(
         default=(),
         description="walls whose absence you accept, exactly the missing ones; or a tier: container, namespaces",
     )

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, StringConstraints
 
 from winnow.server.settings.addresses import Address, to_address
+from winnow.server.text.suggestions import suggest
 
 # Tools that are listed only where the setting ``tools`` names their pack.
 ToolPack = Literal["research", "core", "claims"]
@@ -88,6 +89,42 @@ ServerAddress = Annotated[Address, BeforeValidator(to_address), _serialize_whole
 NotebookAddress = Annotated[ServerAddress, AfterValidator(_check_notebook_address)]
 EmbedderName = Annotated[ServerAddress, AfterValidator(_check_embedder)]
 
+# Tiers below the full one, and walls whose absence may be accepted: all but seccomp, without which nothing starts.
+WEAKER_TIERS = ("container", "namespaces")
+WALLS = (
+    "other_user",
+    "user_namespace",
+    "network_namespace",
+    "ipc_namespace",
+    "host_name_namespace",
+    "pid_namespace",
+    "empty_root",
+    "own_session",
+    "descriptors",
+    "capabilities",
+    "dies_with_parent",
+    "no_new_privileges",
+    "not_dumpable",
+    "landlock",
+    "memory_limit",
+    "cpu_limit",
+    "file_limits",
+    "process_limit",
+    "descriptor_limit",
+)
+
+
+def _check_missing_walls(names: tuple[str, ...]) -> tuple[str, ...]:
+    known, tiers = (*WEAKER_TIERS, *WALLS), f"tier ({', '.join(WEAKER_TIERS)})"
+    for name in names:
+        if name not in known:
+            nearest = suggest(name.lower(), known, "winnow doctor lists the walls")
+            raise ValueError(f"{name!r} is neither a {tiers} nor a wall that may be missing; {nearest}")
+    if len(names) > 1 and {*names} & {*WEAKER_TIERS}:
+        raise ValueError(f"{', '.join(names)} together: name one {tiers}, or walls alone")
+    return names
+
+
 # In the environment a list is written a,b,c.
 Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
 Folders = Annotated[tuple[Path, ...], BeforeValidator(split_names)]
@@ -110,5 +147,6 @@ def _resolve_root(name: str | Path) -> Path:
 Roots = Annotated[tuple[Path, ...], BeforeValidator(_resolve_roots)]
 Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 LabelSetting = Annotated[tuple[Label, ...], BeforeValidator(split_names)]
+MissingWalls = Annotated[Names, AfterValidator(_check_missing_walls)]
 ToolSets = Annotated[tuple[ToolSet, ...], BeforeValidator(split_names), AfterValidator(_check_tool_sets)]
 Factor = Annotated[float, Field(ge=0.1, le=10)]

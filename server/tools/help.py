@@ -17,6 +17,7 @@ from winnow.server.tools.base import Context, Tool, ToolResult
 from winnow.server.tools.reference.guides import playbook, recipes, spell_tool_names
 from winnow.server.tools.reference.schemas import arguments_table
 from winnow.server.tools.reference.sdk import explain, list_functions, sdk_reference
+from winnow.server.tools.scripts.opt_in import tell_agent
 from winnow.server.tools.scripts.skills import WITHOUT_SKILLS, Skill, describe_skill, describe_skills
 
 DESCRIPTION = """\
@@ -38,6 +39,7 @@ _PACKS: Mapping[ToolPack, str] = MappingProxyType(
 )
 # The topics whose answers list all topics; the others are for who knows a topic's name.
 _WITH_TOPICS = ("playbook", "topics")
+_FOR_AUTHORS = frozenset({"sdk", "recipes", "skills"})
 # The list of topics and the escapes of JSON take the rest of the bound.
 _TEXT_TOKENS = 1_500
 
@@ -63,6 +65,8 @@ async def _answer_help(tools: Sequence[Tool], context: Context, arguments: dict[
     topics = _list_topics([tool for tool in known if tool.is_available(context)], context)
     for pack in _PACKS:
         topics.setdefault(pack, partial(_describe_pack, pack, tools, context))
+    if _needs_scripts(request.topic, tools) and context.scripts.why_not:
+        raise WinnowError("NOT_FOUND", f"topic: {tell_agent(request.topic, context.scripts.why_not)}")
     topic, text = _find_topic(request.topic, topics, _advise_flags(request.topic, tools, context))
     end = await _find_portion_end(context, text, request.start_char)
     payload: dict[str, Any] = {
@@ -135,6 +139,12 @@ def _describe_pack(pack: ToolPack, tools: Sequence[Tool], context: Context) -> s
         first = spell_tool_names(tool.description.partition("\n")[0], context.settings)
         lines.append(f"- {name}: {first}" + f" (not listed here: it needs {flags})" * bool(flags))
     return "\n".join(lines)
+
+
+def _needs_scripts(topic: str, tools: Sequence[Tool]) -> bool:
+    """Whether the topic is a tool that needs scripts, or a text for authors of scripts."""
+    of_tools = {_normalize(tool.name) for tool in tools if tool.needs_scripts}
+    return _normalize(topic) in of_tools | _FOR_AUTHORS
 
 
 def _advise_flags(topic: str, tools: Sequence[Tool], context: Context) -> str:

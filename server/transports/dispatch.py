@@ -28,6 +28,7 @@ from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import one_line
 from winnow.server.tools.reference.guides import spell_tool_names
 from winnow.server.tools.reference.sdk import list_functions
+from winnow.server.tools.scripts.opt_in import tell_agent
 from winnow.server.tools.table import EARLIER_NAMES, TOOLS, WITHOUT_KB, Context, Tool, ToolResult
 from winnow.server.transports.access.harvest import HarvestAlert, HarvestGuard
 from winnow.server.transports.call_results import CallResult, ListedTool, Wrapper
@@ -163,24 +164,23 @@ class Dispatcher:
     def explain_unknown(self, name: str, client: str = "") -> str:
         """The error message for a tool that this server does not serve."""
         known = ", ".join(tool.name for tool in self.list_tools(client))
+        tool = next((tool for tool in TOOLS if _normalize(tool.name) == _normalize(name)), None)
+        if tool and tool.needs_scripts and (why_not := self._context_of("").scripts.why_not):
+            return f"{tell_agent(self._spell_name(tool.name), why_not)}; this server has: {known}"
         message = f"unknown tool {name[:100]!r}; "
         successor = self.find(EARLIER_NAMES.get(_normalize(name), ""))
         if successor is not None and not self._settings.legacy_tools:
             message += f"call {self._spell_name(successor.name)} instead, or start the server with --legacy; "
-        elif off := self._explain_switched_off(name):
+        elif tool and (off := self._explain_switched_off(tool)):
             message += off
         elif self.find("execute_code") is not None and (function := _find_function(name, self._settings)):
             message += f"{function} is a function of scripts: write it in the code of execute_code; "
-        unlisted = next((tool for tool in TOOLS if _normalize(tool.name) == _normalize(name)), None)
-        if unlisted is not None and (flags := unlisted.missing_flags(self._context_of(""))):
-            message += f"it is a tool of the pack {unlisted.pack}: start the server with {flags}; "
+        if tool and (flags := tool.missing_flags(self._context_of(""))):
+            message += f"it is a tool of the pack {tool.pack}: start the server with {flags}; "
         return f"{message}this server has: {known}"
 
-    def _explain_switched_off(self, name: str) -> str:
+    def _explain_switched_off(self, tool: Tool) -> str:
         """The setting that keeps this tool from being offered, and what to call instead; "" if there is none."""
-        tool = next((tool for tool in TOOLS if _normalize(tool.name) == _normalize(name)), None)
-        if tool is None:
-            return ""
         if (
             self._settings.graph == "off"
             and tool.operation

@@ -361,4 +361,18 @@ def test_scripts_that_cannot_run_are_never_listed_nor_called(store: Path) -> Non
         assert "execute_code" not in pipe.tools(2)
         call = {"name": "execute_code", "arguments": {"code": "return 1"}}
         pipe.send(id=3, method="tools/call", params=call)
-        assert pipe.answer(3)["error"]["message"].startswith("unknown tool 'execute_code'")
+        off = "execute_code is off on this server, and only its operator can change that: "
+        assert pipe.answer(3)["error"]["message"].startswith(f"{off}execute_code is switched off (setting")
+
+
+@pytest.mark.walls
+def test_an_agent_learns_why_scripts_are_off_where_it_calls_them_or_asks_for_help(store: Path) -> None:
+    why = (
+        "is off on this server, and only its operator can change that: accepted is landlock, but missing are none"
+    )
+    with serving(store, WINNOW_ALLOW_WEAKER_SANDBOX="landlock") as pipe:
+        pipe.shake_hands()
+        pipe.send(id=2, method="tools/call", params={"name": "execute_code", "arguments": {"code": "return 1"}})
+        assert f"execute_code {why}" in pipe.answer(2)["error"]["message"]
+        for number, topic in enumerate(("execute_code", "sdk", "read_result"), 3):
+            assert f"topic: {topic} {why}" in pipe.call(number, "help", topic=topic)["error"]["message"]

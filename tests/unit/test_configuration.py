@@ -10,12 +10,16 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from winnow.sandbox.runners.runner_table import MANDATORY_WALLS
+from winnow.sandbox.walls.tiers import TIERS
+from winnow.sandbox.walls.wall_table import ALL_WALLS
 from winnow.server.commands.config import app as config_app
 from winnow.server.commands.serve import app as serve
 from winnow.server.errors import WinnowError
-from winnow.server.settings.loading import load
+from winnow.server.settings.loading import load, load_settings
 from winnow.server.settings.permissions import KEYS, SETTERS, TOPICS, Setter
 from winnow.server.settings.settings import Settings
+from winnow.server.settings.value_types import WALLS, WEAKER_TIERS
 
 pytestmark = pytest.mark.both_users
 
@@ -287,3 +291,30 @@ def test_every_command_says_on_stderr_what_was_ignored(places: dict[Setter, Path
     ran = subprocess.run([winnow, "model", "show", "--json"], capture_output=True, text=True, check=False)
     assert "store ignored" in ran.stderr
     assert "store ignored" not in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ("bogus", "'bogus' is neither a tier (container, namespaces) nor a wall that may be missing"),
+        ("none", "'none' is neither a tier"),
+        ("full", "'full' is neither a tier"),
+        ("seccomp", "'seccomp' is neither a tier"),
+        ("Container", "did you mean 'container'?"),
+        ("land_lock", "did you mean 'landlock'?"),
+        (
+            "container,landlock",
+            "container, landlock together: name one tier (container, namespaces), or walls alone",
+        ),
+    ],
+)
+def test_a_weaker_sandbox_is_accepted_by_the_name_of_a_tier_or_of_walls_alone(given: str, complaint: str) -> None:
+    with pytest.raises(WinnowError) as refused:
+        load_settings(allow_weaker_sandbox=given)
+    assert refused.value.reason == "INVALID_REQUEST"
+    assert complaint in refused.value.message
+
+
+def test_the_walls_and_tiers_that_may_be_named_are_those_of_the_sandbox() -> None:
+    assert [*WALLS] == [wall.name for wall in ALL_WALLS if wall.name not in MANDATORY_WALLS]
+    assert [*WEAKER_TIERS] == [name for name, tier in TIERS.items() if tier.lacks]

@@ -28,8 +28,8 @@ from winnow.sandbox import (
     Usage,
     WallReport,
     Walls,
-    looks_possible,
 )
+from winnow.sandbox.runners.availability import find_obstacle
 from winnow.server.contracts.base import Tier
 from winnow.server.errors import WinnowError
 from winnow.server.operations.knowledge import OPERATIONS, SCRIPT, Answer, Caller, Knowledge
@@ -42,6 +42,7 @@ from winnow.server.runtime.sessions.result_store import new_execution_id
 from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import one_line
 from winnow.server.text.sizes import describe_bytes
+from winnow.server.tools.scripts.opt_in import with_opt_in
 from winnow.server.tools.scripts.run_warnings import RunWarnings
 from winnow.server.tools.scripts.skills import SkillSet, load_skills
 from winnow.server.tools.scripts.text_meter import TextMeter
@@ -115,6 +116,7 @@ _ROW_KINDS: Mapping[Tier, str] = MappingProxyType(
 )
 
 LONGEST_SECONDS = 60.0
+_SWITCHED_OFF = "execute_code is switched off (setting execute_code)"
 _METHOD_CHARS = 40
 _ERROR_CHARS = 200
 _AUDITED_CALLS = 100  # of one run, each with its arguments' fingerprint; a record stays below 32 KiB
@@ -227,7 +229,8 @@ class Scripts:
     """Runs the scripts of one server.
 
     ``promised``: whether scripts look possible on this system, before anything is started. ``available``: the same
-    until the sandbox has started, then whether it did; ``why_not`` says which wall is missing and what to do.
+    until the sandbox has started, then whether it did; ``why_not`` says which walls are missing and what to do, ""
+    while scripts are promised.
     """
 
     def __init__(self, kb: Knowledge, settings: Settings) -> None:
@@ -238,15 +241,13 @@ class Scripts:
         self._limits = replace(
             self._allowance.limits, wall_seconds=LONGEST_SECONDS, memory_bytes=settings.memory_bytes
         )
-        self.promised = settings.execute_code != "off" and looks_possible(
-            settings.sandbox, settings.allow_weaker_sandbox
-        )
+        self.why_not = self._foresee()
+        self.promised = not self.why_not
         self._sandbox: Sandbox | None = None
         self._is_settled = False
         self._audit = open_audit_log(
             settings, "executions", lambda: self._kb.metrics.count_unaudited("executions")
         )
-        self.why_not = "the sandbox has not been started"
         self.skill_set = SkillSet()
 
     @property
@@ -261,6 +262,14 @@ class Scripts:
         settings = self._settings
         return {"running": running, "waiting": waiting, "workers": settings.workers, "capacity": settings.queue}
 
+    def _foresee(self) -> str:
+        """Why scripts cannot run, as far as is known before the sandbox is started; "" if they look possible."""
+        settings = self._settings
+        if settings.execute_code == "off":
+            return _SWITCHED_OFF
+        obstacle = find_obstacle(settings.sandbox, settings.allow_weaker_sandbox)
+        return with_opt_in(obstacle.reason, obstacle.missing) if obstacle else ""
+
     async def start(self) -> None:
         """Start the sandbox; on failure ``available`` is False and ``why_not`` says why."""
         try:
@@ -270,7 +279,6 @@ class Scripts:
 
     async def _start_sandbox(self) -> None:
         if self._settings.execute_code == "off":
-            self.why_not = "execute_code is switched off (setting execute_code)"
             return
         self.skill_set = await asyncio.to_thread(load_skills, self._settings.skills)
         for skipped in self.skill_set.left_out:
@@ -286,10 +294,9 @@ class Scripts:
         try:
             await sandbox.start()
         except SandboxUnavailable as problem:
-            self.why_not = str(problem)
-            if problem.missing:
-                flags = " ".join(f"--allow-weaker-sandbox {wall}" for wall in problem.missing)
-                self.why_not += f"; to serve scripts without them all the same: {flags}"
+            if self.promised:  # what was foreseen is said by the command that started this server
+                log("execute_code is off on this host", level=logging.WARNING, why=str(problem))
+            self.why_not = with_opt_in(str(problem), problem.missing)
             return
         self._sandbox = sandbox
 
@@ -311,7 +318,8 @@ class Scripts:
         """
         sandbox = self._sandbox
         if sandbox is None:
-            raise WinnowError("SANDBOX_UNAVAILABLE", f"{self.why_not}; run `winnow doctor`")
+            why = self.why_not or "the sandbox has not been started"
+            raise WinnowError("SANDBOX_UNAVAILABLE", f"{why}; winnow doctor shows every wall")
         seconds = self._settings.wall_seconds if timeout is None else float(timeout)
         # The session of the script's sender, so that direct calls can read what the script found.
         caller = self._kb.caller(client, SCRIPT, secrets.token_hex(8))
