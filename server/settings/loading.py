@@ -21,12 +21,10 @@ from winnow.server.text.printable import one_line
 _OTHER_VARIABLES: Mapping[str, str] = MappingProxyType(
     {"kb_v2_enabled": "MCP_KB_V2_ENABLED", "structured_output_enabled": "MCP_STRUCTURED_OUTPUT_ENABLED"}
 )
-_WHY_FORBIDDEN: Mapping[SourceRank, str] = MappingProxyType(
-    {
-        SourceRank.USER_FILE: "set it with a flag, a variable or the file named by WINNOW_CONFIG",
-        SourceRank.FOLDER_FILE: "a file in the working folder may not set it",
-    }
+_FOR_THE_OPERATOR = (
+    "set it with a flag, a variable or the file named by WINNOW_CONFIG, each time winnow is started"
 )
+_FOR_THE_USER = "a file in the working folder may not set it"
 _NO_FLAGS: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -64,6 +62,8 @@ class Configuration:
         ignored = {value.name for value in self.ignored if (value.place, value.why) == (place, why)} - {""}
         names = sorted(ignored & SETTERS.keys()) + (["unknown settings"] if ignored - SETTERS.keys() else [])
         subject = f"{', '.join(names)} ignored" if names else "ignored"
+        if why == _FOR_THE_OPERATOR:  # the user's own file may not set it either
+            return one_line(f"{place}: {subject}: {why}")
         advice = f"put your own settings into {user_file()}, or name a file in WINNOW_CONFIG"
         return one_line(f"{place}: {subject}: {why}; {advice}")
 
@@ -97,7 +97,8 @@ def _select_values(all_sources: Sequence[Source]) -> tuple[dict[str, SourcedValu
     for value in (value for source in all_sources for value in source):
         setter = SETTERS.get(value.name, Setter.USER)
         if value.rank > setter.value:
-            ignored.append(IgnoredValue(value.name, value.place, _WHY_FORBIDDEN[value.rank]))
+            why = _FOR_THE_OPERATOR if setter is Setter.OPERATOR else _FOR_THE_USER
+            ignored.append(IgnoredValue(value.name, value.place, why))
         else:
             given.setdefault(value.name, value)
     return given, ignored

@@ -541,3 +541,29 @@ def test_a_first_run_at_a_terminal_without_a_folder_says_the_commands(home: Path
     assert "  winnow ingest FOLDER" in shown
     assert "Codex  added to" in shown
     assert "A question" not in shown
+
+
+def test_a_tier_that_the_user_names_is_in_the_entry_and_stays_there(home: Path) -> None:
+    code, first = setup(home, "codex", "--allow-weaker-sandbox", "container")
+    named = ["--allow-weaker-sandbox", "container"]
+    assert (code, first["launch"]["args"][-2:], first["notes"]) == (0, named, [])
+    again, _ = setup(home, "codex")
+    entry = (home / ".codex" / "config.toml").read_text()
+    assert (again, entry.count('"--allow-weaker-sandbox"'), entry.count('"container"')) == (0, 1, 1)
+    refused = winnow(home, "setup", "codex", "--allow-weaker-sandbox", "bogus")
+    assert (refused.returncode, "neither a tier (container, namespaces)" in refused.stderr) == (2, True)
+
+
+def test_a_variable_that_no_file_may_set_is_named_with_the_argument_of_the_entry(home: Path) -> None:
+    _, told = setup(home, "codex", "--print", WINNOW_ALLOW_WEAKER_SANDBOX="container", WINNOW_ENABLE_WRITES="true")
+    weaker, writes = told["notes"]
+    assert weaker.startswith("WINNOW_ALLOW_WEAKER_SANDBOX of this shell will not reach the server")
+    assert weaker.endswith("run winnow setup --allow-weaker-sandbox container")
+    assert "The entry needs the argument --enable-writes: put it there by hand" in writes
+    assert [note for note in told["notes"] if "winnow.toml" in note] == []
+    _, told = setup(
+        home,
+        *("codex", "--print", "--allow-weaker-sandbox", "container"),
+        WINNOW_ALLOW_WEAKER_SANDBOX="container",
+    )
+    assert told["notes"] == []

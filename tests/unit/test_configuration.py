@@ -285,6 +285,18 @@ def test_config_lists_what_was_ignored(places: dict[Setter, Path]) -> None:
     assert [line.split()[1] for line in shown.stdout.splitlines() if line.startswith("fusion")] == ["rrf"]
 
 
+@pytest.mark.parametrize("place", [Setter.USER, Setter.FOLDER])
+def test_what_only_the_operator_may_set_is_not_sent_to_another_file_that_is_ignored(
+    places: dict[Setter, Path], place: Setter
+) -> None:
+    places[place].write_text('allow_weaker_sandbox = ["container"]\nenable_writes = true\n')
+    (line,) = load().ignored_lines()
+    assert line == (
+        f"{places[place]}: allow_weaker_sandbox, enable_writes ignored: set it with a flag, a variable or the "
+        "file named by WINNOW_CONFIG, each time winnow is started"
+    )
+
+
 def test_every_command_says_on_stderr_what_was_ignored(places: dict[Setter, Path]) -> None:
     places[Setter.FOLDER].write_text('store = "/elsewhere"\n')
     winnow = Path(sys.executable).parent / "winnow"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -80,6 +80,15 @@ def setup(
     ] = None,
     project: ProjectOption = None,
     store: StoreOption = None,
+    allow_weaker_sandbox: Annotated[
+        str | None,
+        typer.Option(
+            "--allow-weaker-sandbox",
+            metavar="TIER",
+            help="put this argument into the entry, so that scripts run behind the walls of a lesser tier",
+            show_default=False,
+        ),
+    ] = None,
     only_print: Annotated[
         bool, typer.Option("--print", help="show what would be written where; write and start nothing")
     ] = False,
@@ -101,8 +110,12 @@ def setup(
         missing = find_missing(clients or [], homes)
         if remove:
             raise typer.Exit(_remove(homes, missing, only_print=only_print, as_json=as_json))
-        settings, is_first = _prepare(store, project, homes, asks=not (only_print or as_json))
-        launch = launch_of(settings)
+        settings, is_first = _prepare(
+            {"store": store, "project": project, "allow_weaker_sandbox": allow_weaker_sandbox},
+            homes,
+            asks=not (only_print or as_json),
+        )
+        launch = launch_of(settings, allow_weaker_sandbox)
         report = set_up(homes, launch, only_print=only_print)
         if as_json:
             print_json({**report.to_json(), "missing": [client.name for client in missing]})
@@ -137,9 +150,7 @@ def _meanings(name: str) -> Sequence[str]:
     return ALIASES.get(name.lower(), (name.lower(),))
 
 
-def _prepare(
-    store: str | None, project: str | None, homes: Sequence[Home], *, asks: bool
-) -> tuple[Settings, bool]:
+def _prepare(flags: Mapping[str, str | None], homes: Sequence[Home], *, asks: bool) -> tuple[Settings, bool]:
     """The settings for clients, after the first index is made; whether questions are asked."""
     try:
         from winnow.server.commands.setup.first_run import describe_two_commands, is_at_terminal, offer_index
@@ -148,7 +159,7 @@ def _prepare(
         if error.name not in sys.stdlib_module_names:
             raise
         raise WinnowError("UNSUPPORTED", _NO_STORE.format(module=error.name)) from None
-    configuration = load({"store": store, "project": project})
+    configuration = load(flags)
     check_projects(configuration)
     settings = configuration.settings
     if projects_with_documents(settings):

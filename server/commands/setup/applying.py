@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from winnow.server.commands.setup.changes import Home, plan_entry, plan_removal
-from winnow.server.commands.setup.launch import Launch, is_passing, unseen_variables
+from winnow.server.commands.setup.launch import ALLOW_WEAKER, Launch, is_passing, option_for, unseen_variables
 from winnow.server.commands.setup.report import FileOutcome, SetupReport
 from winnow.server.errors import WinnowError
 from winnow.server.settings.sources import config_file
@@ -32,12 +32,21 @@ def set_up(homes: Sequence[Home], launch: Launch, *, only_print: bool) -> SetupR
     return SetupReport(launch, [_write(each) for each in outcomes], handshake, notes=notes)
 
 
+_UNSEEN = "of this shell will not reach the server: clients pass on none of them"
+
+
 def _notes(launch: Launch) -> Iterator[str]:
-    if variables := unseen_variables():
-        yield (
-            f"{', '.join(variables)} of this shell will not reach the server: clients pass on none of them. "
-            f"Put these settings into {config_file()}"
+    options = {name: option for name in unseen_variables() if (option := option_for(name))}
+    if variables := [name for name in unseen_variables() if name not in options]:
+        yield f"{', '.join(variables)} {_UNSEEN}. Put these settings into {config_file()}"
+    for name, option in options.items():
+        flag = option.partition(" ")[0]
+        if flag in launch.args:
+            continue
+        how = (
+            f"run winnow setup {option}" if flag == ALLOW_WEAKER else "put it there by hand; winnow setup keeps it"
         )
+        yield f"{name} {_UNSEEN}, and no file of yours may set it. The entry needs the argument {option}: {how}"
     if is_passing(launch):
         yield (
             f"{launch.command} lies in a cache that is emptied from time to time; install for good: "

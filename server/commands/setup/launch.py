@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -14,9 +15,12 @@ from winnow.server.commands.setup.clients import Client, Shape
 from winnow.server.commands.terminal.console_script import find_console_script
 from winnow.server.errors import WinnowError
 from winnow.server.settings.addresses import HIDDEN, Address
+from winnow.server.settings.permissions import SETTERS, Setter
 from winnow.server.settings.settings import Settings
+from winnow.server.text.printable import one_line
 
 NAME, _SERVE = "winnow", "serve"
+ALLOW_WEAKER = "--allow-weaker-sandbox"
 # Variables that say where winnow's own files are. A client does not pass on those of a shell.
 _PLACES = ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "WINNOW_CONFIG", "WINNOW_MODELS")
 # Further settings of the environment are not written: some are secrets, and a settings file reaches every client.
@@ -57,9 +61,14 @@ class Launch:
         return {"command": self.command, "args": list(self.args), "env": dict(self.env)}
 
 
-def launch_of(settings: Settings) -> Launch:
-    """The launch of this installation for a store and a project; all paths are absolute."""
-    options = ("--store", str(settings.store.absolute()), "--project", settings.project)
+def launch_of(settings: Settings, accepted: str | None = None) -> Launch:
+    """The launch of this installation for a store and a project; all paths are absolute.
+
+    ``accepted``: the tier or the walls that the user names for the server's ``--allow-weaker-sandbox``.
+    """
+    options = ["--store", str(settings.store.absolute()), "--project", settings.project]
+    if accepted is not None:
+        options += [ALLOW_WEAKER, accepted]
     env = {name: str(Path(os.environ[name]).expanduser().absolute()) for name in _PLACES if os.environ.get(name)}
     return Launch(str(find_console_script()), (_SERVE, *options), env)
 
@@ -68,6 +77,15 @@ def unseen_variables() -> list[str]:
     """The variables of this shell with settings that no client will pass on, and that are not written either."""
     written = (*_PLACES, *_GIVEN_AS_OPTIONS)
     return sorted(name for name in os.environ if name.startswith(_OURS) and name not in written)
+
+
+def option_for(variable: str) -> str:
+    """The option of ``serve`` for a variable whose setting no file may have; "" where the user's file may."""
+    name = variable.removeprefix(_OURS).lower()
+    if SETTERS.get(name) is not Setter.OPERATOR:
+        return ""
+    flag, value = f"--{name.replace('_', '-')}", os.environ[variable]
+    return flag if Settings.model_fields[name].annotation is bool else f"{flag} {shlex.quote(one_line(value))}"
 
 
 def is_passing(launch: Launch) -> bool:

@@ -100,7 +100,7 @@ def describe_handshake(handshake: Handshake) -> str:
     scripts = (
         "agents may run scripts (execute_code)"
         if handshake.has_scripts
-        else "execute_code is not offered: winnow doctor says which walls are missing here"
+        else "execute_code is not offered: winnow doctor says which walls are missing here, and how to accept that"
     )
     tools = f"{count_of(len(handshake.tools), 'tool')}, whose definitions are {handshake.tokens:,} tokens"
     return f"The server starts as clients start it ({handshake.seconds:.1f} s): {tools}; {scripts}."

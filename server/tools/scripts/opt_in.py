@@ -1,4 +1,4 @@
-"""The advice to an operator on running scripts behind the walls of a lesser tier, in one place for all commands."""
+"""The advice to an operator on running scripts behind the walls of a lesser tier, for every command."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def describe_opt_in(missing: Collection[str]) -> str:
         return ""
     return (
         f"to run scripts behind the walls of the tier {tier}, accept it by its name: "
-        f"WINNOW_ALLOW_WEAKER_SANDBOX={tier} before any command, or winnow serve --allow-weaker-sandbox {tier} "
-        f"({PAGE})"
+        f"WINNOW_ALLOW_WEAKER_SANDBOX={tier} before any command, winnow serve --allow-weaker-sandbox {tier}, or "
+        f"winnow setup --allow-weaker-sandbox {tier} for clients ({PAGE})"
     )
 
 
