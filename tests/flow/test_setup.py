@@ -20,7 +20,8 @@ from tests.patience import LIMIT
 from winnow.server.commands.setup.applying import set_up
 from winnow.server.commands.setup.changes import find_homes, plan_entry
 from winnow.server.commands.setup.clients import CLIENTS
-from winnow.server.commands.setup.diagnosis import examine_clients
+from winnow.server.commands.setup.diagnosis import examine_clients, finding_of
+from winnow.server.commands.setup.handshake import Handshake
 from winnow.server.commands.setup.launch import Launch
 from winnow.server.commands.setup.machine import Machine, System
 from winnow.server.commands.terminal.console_script import find_console_script
@@ -567,3 +568,13 @@ def test_a_variable_that_no_file_may_set_is_named_with_the_argument_of_the_entry
         WINNOW_ALLOW_WEAKER_SANDBOX="container",
     )
     assert told["notes"] == []
+
+
+@pytest.mark.parametrize(("seconds", "is_slow"), [(9.9, False), (10.6, True)])
+def test_a_slow_start_is_advice_and_no_failure_for_setup_and_its_doctor_alike(
+    seconds: float, is_slow: bool
+) -> None:
+    done = Handshake("0.1.0", ("help",), 100, seconds)
+    finding = finding_of(CLIENTS[0], done)
+    assert (finding.ok, finding.essential, finding.advice) == (not is_slow, False, done.advice)
+    assert done.advice.startswith("it took 10.6 s, and some clients wait 10 s only") is is_slow

@@ -29,6 +29,8 @@ def set_up(homes: Sequence[Home], launch: Launch, *, only_print: bool) -> SetupR
         handshake = _shake_hands(outcomes)
     except WinnowError as error:
         return SetupReport(launch, outcomes, failure=error, notes=notes)
+    if handshake and handshake.advice:
+        notes.append(handshake.advice)
     return SetupReport(launch, [_write(each) for each in outcomes], handshake, notes=notes)
 
 

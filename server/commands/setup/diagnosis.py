@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from winnow.server.commands.setup.changes import Home, find_homes, places_of
 from winnow.server.commands.setup.clients import Client
@@ -24,7 +24,8 @@ from winnow.server.commands.terminal.findings import Finding
 from winnow.server.errors import WinnowError
 from winnow.server.text.sizes import count_of
 
-_SLOW_SECONDS = 10.0  # what the least patient clients wait for a server
+if TYPE_CHECKING:
+    from winnow.server.commands.setup.handshake import Handshake
 
 
 def examine_clients(machine: Machine, clients: Sequence[Client]) -> Iterator[Finding]:
@@ -122,8 +123,7 @@ def _examine_launch(client: Client, launch: Launch, shaken: dict[Any, Finding]) 
         yield _finding(client, "store", f"{store} is not there", advice, essential=False)
     if _key_of(launch) not in shaken:
         shaken[_key_of(launch)] = _shake(client, launch)
-    found = shaken[_key_of(launch)]
-    yield Finding(client.title, *(getattr(found, name) for name in ("check", "ok", "detail", "advice")))
+    yield replace(shaken[_key_of(launch)], group=client.title)
 
 
 def _is_same_file(one: Path, other: Path) -> bool:
@@ -136,17 +136,17 @@ def _shake(client: Client, launch: Launch) -> Finding:
     from winnow.server.commands.setup.handshake import shake_hands
 
     try:
-        done = shake_hands(launch)
+        return finding_of(client, shake_hands(launch))
     except WinnowError as error:
         log = error.details.get("log") or ["(its log is empty)"]
         return _finding(client, "handshake", f"{error.message}. Its log ends: {' | '.join(log)}", "winnow doctor")
+
+
+def finding_of(client: Client, done: Handshake) -> Finding:
+    """The finding about a server that started. A slow start is advice and no failure, as it is for setup."""
     scripts = "with scripts" if done.has_scripts else "without scripts (winnow doctor says why)"
     told = f"{count_of(len(done.tools), 'tool')}, {done.tokens:,} tokens, {scripts}, {done.seconds:.1f} s"
-    slow = done.seconds > _SLOW_SECONDS
-    advice = (
-        f"some clients wait {_SLOW_SECONDS:.0f} s only; raise their time-out for starting servers" if slow else ""
-    )
-    return _finding(client, "handshake", told, advice, ok=not slow)
+    return _finding(client, "handshake", told, done.advice, essential=False)
 
 
 def _key_of(launch: Launch) -> Any:
@@ -157,8 +157,6 @@ def _again(client: Client) -> str:
     return f"winnow setup {client.name}"
 
 
-def _finding(
-    client: Client, check: str, told: str, advice: str = "", *, ok: bool | None = None, essential: bool = True
-) -> Finding:
+def _finding(client: Client, check: str, told: str, advice: str = "", *, essential: bool = True) -> Finding:
     """A finding; it is fine where there is nothing to do."""
-    return Finding(client.title, check, not advice if ok is None else ok, told, advice, essential)
+    return Finding(client.title, check, not advice, told, advice, essential)

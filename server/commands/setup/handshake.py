@@ -26,6 +26,7 @@ from winnow.server.text.words.tokens import count_tokens
 
 # The most patient clients wait for a minute. A start takes about a second on an idle machine.
 _SECONDS = 60.0
+_SLOW_SECONDS = 10.0  # what the least patient clients wait for a server
 _TAIL_LINES, _TAIL_BYTES = 8, 8_192
 _SCRIPTS = "execute_code"
 _ASKING = "kb_retrieve_evidence"
@@ -46,6 +47,16 @@ class Handshake:
     def has_scripts(self) -> bool:
         """Whether ``execute_code`` is offered."""
         return _SCRIPTS in self.tools
+
+    @property
+    def advice(self) -> str:
+        """The advice on a start that takes longer than the least patient clients wait; "" for a faster one."""
+        if self.seconds <= _SLOW_SECONDS:
+            return ""
+        return (
+            f"it took {self.seconds:.1f} s, and some clients wait {_SLOW_SECONDS:.0f} s only; start it again, or raise "
+            "their time-out for starting servers"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The handshake as JSON data."""
