@@ -54,8 +54,8 @@ class Handshake:
         if self.seconds <= _SLOW_SECONDS:
             return ""
         return (
-            f"it took {self.seconds:.1f} s, and some clients wait {_SLOW_SECONDS:.0f} s only; start it again, or raise "
-            "their time-out for starting servers"
+            f"it took {self.seconds:.1f} s, and some clients wait {_SLOW_SECONDS:.0f} s only; start it again, "
+            "or raise their time-out for starting servers"
         )
 
     def to_json(self) -> dict[str, Any]:
