@@ -50,7 +50,7 @@ _BOUNDS = (
 # Raised where the host allows them; walls/wall_table.py describes each.
 _KERNEL_ADVICE = "the host refuses it; the language and the limits stand without it"
 _KERNEL = (
-    ClaimedWall("other_user", "the interpreter runs as a user that is not root", _KERNEL_ADVICE, reinforces=True),
+    ClaimedWall("not_root", "the interpreter is not root", _KERNEL_ADVICE, reinforces=True),
     ClaimedWall("user_namespace", "capabilities reach nothing outside", _KERNEL_ADVICE, reinforces=True),
     ClaimedWall("network_namespace", "no network interface", _KERNEL_ADVICE, reinforces=True),
     ClaimedWall("ipc_namespace", "no shared memory of others", _KERNEL_ADVICE, reinforces=True),

@@ -33,7 +33,8 @@ FULL = Tier("full", frozenset(), "all kernel walls stand")
 CONTAINER = Tier(
     "container",
     NAMESPACE_WALLS,
-    "no namespaces; seccomp, Landlock and limits hold files, network and processes, each at least twice",
+    "no namespaces; seccomp, Landlock and limits hold files, network and processes, each at least twice; "
+    "seccomp alone holds stat, chmod and chown of paths, and System V memory",
 )
 NAMESPACES = Tier(
     "namespaces",

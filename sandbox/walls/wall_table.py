@@ -50,7 +50,7 @@ class Wall:
 # --- raised once, by the fork server ---------------------------------------------------------------------------
 
 
-def other_user(resources: WallResources) -> None:
+def not_root(resources: WallResources) -> None:
     """Change to a dedicated user where the server runs as root; any other user is not root already."""
     if os.geteuid() != 0:
         return
@@ -236,7 +236,7 @@ def file_limits(resources: WallResources) -> None:
 
 
 def process_limit(resources: WallResources) -> None:
-    """Forbid further processes and threads. The kernel does not count those of root: see `other_user`."""
+    """Forbid further processes and threads. The kernel does not count those of root: see `not_root`."""
     _cap(resource.RLIMIT_NPROC, 0)
 
 
@@ -264,8 +264,8 @@ _NEED_SECCOMP = "use a Linux kernel with CONFIG_SECCOMP_FILTER on x86_64 or aarc
 _NEVER_MISSING = "please report this host: the kernel refused a limit that every Linux grants"
 
 FORK_SERVER_WALLS: tuple[Wall, ...] = (
-    Wall("other_user", "the sandbox runs as a user that is not root", other_user, breaches.is_root,
-         "run the server as an ordinary user, or as root that may change its user (CAP_SETUID)"),
+    Wall("not_root", "not root; another user than the server's only where the server is root", not_root,
+         breaches.is_root, "run the server as an ordinary user, or as root that may change its user (CAP_SETUID)"),
     Wall("user_namespace", "capabilities reach nothing outside", user_namespace, breaches.same_namespace("user"),
          _GRANT_NAMESPACES),
     Wall("network_namespace", "no network interface", network_namespace, breaches.reaches_network,

@@ -235,7 +235,8 @@ class Settings(BaseModel):
         default=30.0, ge=0.01, le=1440, description="how long a passage stays readable in its session"
     )
     execute_code: Literal["on", "off"] = Field(
-        default="on", description="offer execute_code, if every wall of the sandbox is available"
+        default="on",
+        description="offer execute_code, if every wall of the sandbox stands, or those of an accepted tier",
     )
     sandbox: Literal["auto", "monty"] = Field(
         default="auto",

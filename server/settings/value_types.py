@@ -92,7 +92,7 @@ EmbedderName = Annotated[ServerAddress, AfterValidator(_check_embedder)]
 # Tiers below the full one, and walls whose absence may be accepted: all but seccomp, without which nothing starts.
 WEAKER_TIERS = ("container", "namespaces")
 WALLS = (
-    "other_user",
+    "not_root",
     "user_namespace",
     "network_namespace",
     "ipc_namespace",

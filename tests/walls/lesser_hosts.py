@@ -203,7 +203,7 @@ def _layers() -> dict[str, Any]:
     """Asset -> the layers that protect it alone, each tested in its own process, with a control without them."""
     known = {wall.name: wall for wall in CHILD_WALLS}
     if os.geteuid() == 0:
-        wall_table.other_user(WallResources(Limits()))
+        wall_table.not_root(WallResources(Limits()))
     held: dict[str, list[str]] = {}
     for asset, attempt in _ASSETS.items():
         assert not _is_held((), attempt), f"{asset} is closed here anyway"

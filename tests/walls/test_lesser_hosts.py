@@ -250,3 +250,15 @@ def test_a_server_there_says_once_as_it_starts_that_scripts_are_off(
     off = [line for line in done.stderr.splitlines() if "execute_code is off on this host" in line]
     assert (done.returncode, len(off)) == (0, lines)
     assert all("winnow serve --allow-weaker-sandbox container" in line for line in off)
+
+
+@pytest.mark.parametrize("accepted", ["", "container"])
+def test_the_doctor_says_there_what_holds_once_and_what_holds_meanwhile(accepted: str, store: Path) -> None:
+    done = _run_there("docker", "doctor", "--json", "--store", str(store), WINNOW_ALLOW_WEAKER_SANDBOX=accepted)
+    found = {check["check"]: check for check in json.loads(done.stdout)["checks"]}
+    assert "seccomp alone holds stat, chmod and chown of paths" in found["tier"]["detail"]
+    assert "winnow doctor --seccomp > winnow-seccomp.json" in found["tier"]["advice"]
+    meanwhile = "only the walls of the tier container hold" if accepted else "no script runs here"
+    advice = found["interpreter"]["advice"]  # none for a Python without known faults
+    assert (f"{meanwhile} meanwhile" in advice) is bool(advice)
+    assert found["not_root"]["detail"] == "not root; another user than the server's only where the server is root"

@@ -30,6 +30,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from winnow import SEARCH_PATH, __version__
+from winnow.sandbox.runners.availability import find_obstacle, tier_name_of
 from winnow.server.backends.models.installed.table import find_record
 from winnow.server.commands.health import notebooks, primary_data, walls
 from winnow.server.commands.terminal.findings import Check, Finding
@@ -106,8 +107,22 @@ def _interpreter(settings: Settings) -> Iterator[Finding]:
     details = [f"known memory faults: {withheld}; scripts do not get these classes"] * bool(withheld)
     details += [f"scripts can reach: {reachable}"] * bool(reachable)
     older = any(_is_newer_better(mended) for _, _, mended in (*_MEMORY_FAULTS, *_REACHABLE_FAULTS))
-    advice = "install the newest Python 3.14 or later; the walls of the sandbox hold meanwhile" if older else ""
-    yield Finding("versions", "interpreter", True, "; ".join(details) or "none known", advice)
+    meanwhile, is_held = _what_holds(settings)
+    advice = f"install the newest Python 3.14 or later; {meanwhile}" if older else ""
+    detail = "; ".join(details) or "none known"
+    yield Finding("versions", "interpreter", is_held or not reachable, detail, advice, essential=False)
+
+
+def _what_holds(settings: Settings) -> tuple[str, bool]:
+    """The walls that hold while the interpreter has faults, and whether that is all of them, or no script runs."""
+    missing = obstacle.missing if (obstacle := find_obstacle(settings.sandbox)) else frozenset()
+    if settings.execute_code == "off" or find_obstacle(settings.sandbox, settings.allow_weaker_sandbox):
+        return "no script runs here meanwhile", True
+    if missing:
+        tier = tier_name_of(missing)
+        which = f"the walls of the tier {tier}" if tier else "the remaining walls"
+        return f"only {which} hold meanwhile", False
+    return "the walls of the sandbox hold meanwhile", True
 
 
 def _is_mended(mended: Mapping[tuple[int, int], int]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -32,9 +32,8 @@ def _walls(settings: Settings) -> Iterator[Finding]:
     granting = advise_on_namespaces(read_host_facts()) if missing & NAMESPACE_WALLS else ""
     stands = TIERS[name].stands if name in TIERS else _OTHER_TIERS[name]
     detail = f"{name}: {stands}; scripts {'run' if is_offered else 'do not run'}"
-    yield Finding(
-        "walls", "tier", is_offered, detail, "" if is_offered else _opt_in(name, granting), essential=False
-    )
+    advice = granting if is_offered else _opt_in(missing, granting)
+    yield Finding("walls", "tier", is_offered, detail, advice, essential=False)
     # Who accepts a lesser tier wants scripts; otherwise they are off in such a tier, as they should be.
     lacks = TIERS[name].lacks if name in TIERS and not accepted else frozenset()
     for wall in walls:
@@ -49,14 +48,11 @@ _OTHER_TIERS: Mapping[str, str] = MappingProxyType(
 _ABOVE = "granted by the commands in the line of the tier"
 
 
-def _opt_in(tier: str, granting: str) -> str:
-    """Advice on getting scripts on a host of this tier."""
-    from winnow.sandbox.walls.tiers import TIERS
+def _opt_in(missing: Collection[str], granting: str) -> str:
+    """Advice on getting scripts on a host where these walls are missing."""
+    from winnow.server.tools.scripts.opt_in import with_opt_in
 
-    ways = [granting] if granting else ["follow the advice in the lines below"]
-    if tier in TIERS:
-        ways.append(f"to run scripts behind the walls of this tier: --allow-weaker-sandbox {tier}")
-    return f"{'; '.join(ways)} (docs/containers.md)"
+    return with_opt_in(granting or "follow the advice in the lines below", missing)
 
 
 def _smaller_language(settings: Settings) -> Iterator[Finding]:
