@@ -26,7 +26,8 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
-from winnow.sandbox import Outcome, Reply, Sandbox
+from winnow.sandbox import Outcome, Reply, Sandbox, probe
+from winnow.sandbox.runners.availability import tier_name_of
 
 from . import control, suite, surface
 from .suite import Attack
@@ -88,10 +89,20 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The results of all attacks."""
+    """The results of all attacks, or of those before an interruption: ``is_whole`` is False.
+
+    ``missing`` are the walls that the host lacks, and that an operator accepted as missing.
+    """
 
     trials: tuple[Trial, ...]
     seconds: float
+    missing: tuple[str, ...] = ()
+    is_whole: bool = True
+
+    @property
+    def tier(self) -> str:
+        """The tier of the host's walls, "none" where too few stand for one."""
+        return tier_name_of(self.missing) or "none"
 
     def violations(self) -> list[Trial]:
         """The trials that did not end as claimed."""
@@ -116,6 +127,9 @@ class Audit:
         """Plain data: the shape that docs/operations.md shows."""
         return {
             "host": describe_host(),
+            "tier": self.tier,
+            "missing_walls": list(self.missing),
+            "complete": self.is_whole,
             "attacks": len({trial.attack for trial in self.trials}),
             "families": [family.to_json() for family in self.families()],
             "violations": [trial.to_json() for trial in self.violations()],
@@ -154,19 +168,37 @@ def claimed_modes(attack: Attack) -> tuple[str, ...]:
     return tuple(mode for mode in MODES if mode == CONTROL or mode in attack.verdicts)
 
 
+async def find_missing_walls(
+    attacks: Sequence[Attack], modes: Sequence[str] = MODES, accept_missing: tuple[str, ...] = ()
+) -> tuple[str, ...]:
+    """The walls that this machine lacks.
+
+    SandboxUnavailable where attacks are scripts to run behind them, and ``accept_missing`` names neither exactly
+    the missing ones nor their tier.
+    """
+    if any(attack.is_script for attack in attacks) and {"walls", "both"} & {*modes}:
+        async with Sandbox(accept_missing=accept_missing, spares=0) as sandbox:
+            walls = sandbox.walls
+    else:
+        walls = await probe()
+    return tuple(wall.name for wall in walls if not wall.stands and not wall.reinforces)
+
+
 async def run(
     attacks: Sequence[Attack],
     *,
     modes: Sequence[str] = MODES,
     accept_missing: tuple[str, ...] = (),
+    missing: tuple[str, ...] | None = None,
     on_trial: Callable[[Trial], None] = lambda _: None,
 ) -> Audit:
     """Run all attacks, mode by mode, `AT_ONCE` at a time. Cancelling leaves nothing behind.
 
-    SandboxUnavailable where a wall of this machine does not stand and ``accept_missing`` does not name exactly
-    the missing ones.
+    ``missing``: what ``find_missing_walls`` found, where it was called. Raises as that does, before any attack.
     """
     started = time.monotonic()
+    if missing is None:
+        missing = await find_missing_walls(attacks, modes, accept_missing)
     trials: list[Trial] = []
     for mode in modes:
         claimed = [attack for attack in attacks if mode in claimed_modes(attack)]
@@ -176,7 +208,7 @@ async def run(
                 trials += await _run_several(attempt, scripts, on_trial)
         surface_attacks = [attack for attack in claimed if not attack.is_script]
         trials += await _run_several(_attempt_on_surface(mode), surface_attacks, on_trial)
-    return Audit(tuple(trials), time.monotonic() - started)
+    return Audit(tuple(trials), time.monotonic() - started, missing)
 
 
 Attempt = Callable[[Attack], Awaitable[Trial]]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
@@ -28,6 +30,7 @@ from winnow.server.commands.terminal.output import (
     examples,
     print_json,
     print_lines,
+    print_to_stderr,
     report_errors,
 )
 from winnow.server.commands.terminal.progress import show_trials
@@ -37,9 +40,10 @@ from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import one_line
 from winnow.server.text.sizes import count_of
+from winnow.server.tools.scripts.opt_in import with_opt_in
 
 if TYPE_CHECKING:
-    from winnow.security.audit import Audit, Column
+    from winnow.security.audit import Audit, Column, Trial
     from winnow.security.soak import Soak
     from winnow.security.suite import Attack
 
@@ -49,6 +53,8 @@ _THIN = (
 )
 
 app = command()
+
+INTERRUPTED = 130  # as a shell says it of a program that Ctrl-C ended
 
 
 @app.command(
@@ -213,21 +219,50 @@ def _report_steps(what: str, total: int) -> Iterator[Callable[[], None]]:
         with show_trials(what, total) as advance:
             yield advance
     except SandboxUnavailable as error:
-        raise WinnowError("SANDBOX_UNAVAILABLE", f"{error}; winnow doctor shows every wall") from None
+        why = with_opt_in(str(error), error.missing)
+        raise WinnowError("SANDBOX_UNAVAILABLE", f"{why}; winnow doctor shows every wall") from None
 
 
 def run_audit(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_json: bool) -> int:
     """Run the attacks, print the results, and return the exit code."""
-    from winnow.security.audit import claimed_modes, run
+    from winnow.security.audit import Audit, claimed_modes, find_missing_walls, run
 
-    trials = sum(len(claimed_modes(attack)) for attack in attacks)
-    with _report_steps("attacking", trials) as advance:
-        report = asyncio.run(run(attacks, accept_missing=accept_missing, on_trial=lambda _: advance()))
+    expected = sum(len(claimed_modes(attack)) for attack in attacks)
+    trials: list[Trial] = []
+    missing: tuple[str, ...] = ()
+    began = time.monotonic()
+
+    def note(trial: Trial) -> None:
+        trials.append(trial)
+        advance()
+
+    with _report_steps("attacking", expected) as advance:
+        try:
+            missing = asyncio.run(find_missing_walls(attacks, accept_missing=accept_missing))
+            report = asyncio.run(run(attacks, accept_missing=accept_missing, missing=missing, on_trial=note))
+        except KeyboardInterrupt:
+            report = Audit(tuple(trials), time.monotonic() - began, missing, is_whole=False)
     if as_json:
         print_json(report.to_json())
     else:
         _print_audit(report)
+    if not report.is_whole:
+        print_to_stderr(_describe_rest(attacks, trials, expected))
+        return INTERRUPTED
     return FAILED if report.violations() else 0
+
+
+def _describe_rest(attacks: Sequence[Attack], trials: Sequence[Trial], expected: int) -> str:
+    """The sentence about an interrupted audit, with the command for the families that it had not finished."""
+    from winnow.security.audit import claimed_modes
+
+    done = Counter(trial.family for trial in trials)
+    whole = Counter(attack.family for attack in attacks for _ in claimed_modes(attack))
+    rest = " ".join(f"--family {family}" for family in sorted(whole) if done[family] < whole[family])
+    return (
+        f"winnow: interrupted after {len(trials):,} of {expected:,} trials. Go on with the families that are not "
+        f"done: winnow doctor --audit {rest}"
+    )
 
 
 def run_soak(executions: int, *, accept_missing: tuple[str, ...], as_json: bool) -> int:
@@ -288,9 +323,19 @@ def _print_audit(report: Audit) -> None:
     console.print(
         f"{len(report.violations())} violations in {len(report.trials)} trials, {report.seconds:.0f} s",
         "control: attacks that succeed on plain Python; fence, walls, both: attacks held of those claimed",
+        *_describe_walls(report),
         sep="\n",
         soft_wrap=True,
     )
+
+
+def _describe_walls(report: Audit) -> Iterator[str]:
+    """The last line of an audit on a host that lacks walls."""
+    if report.missing:
+        yield (
+            f"tier {report.tier}: this held without {', '.join(report.missing)}; it says nothing about a host "
+            "with all walls, and seccomp alone holds more here than there (docs/containers.md)"
+        )
 
 
 def _format_cell(column: Column) -> str:

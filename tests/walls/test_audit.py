@@ -91,7 +91,19 @@ def test_the_table_counts_what_is_claimed_and_what_is_held(report: Audit) -> Non
 
 def test_the_document_for_programs_has_the_shape_that_is_promised(report: Audit) -> None:
     document = report.to_json()
-    assert list(document) == ["host", "attacks", "families", "violations", "unproven", "seconds"]
+    names = [
+        "host",
+        "tier",
+        "missing_walls",
+        "complete",
+        "attacks",
+        "families",
+        "violations",
+        "unproven",
+        "seconds",
+    ]
+    assert list(document) == names
+    assert (document["tier"], document["missing_walls"], document["complete"]) == ("full", [], True)
     assert (document["attacks"], len(document["violations"])) == (4, 6)
     assert document["violations"][0] == {
         "attack": "planted/proves_nothing",
@@ -153,9 +165,11 @@ def test_a_family_that_cannot_be_audited_is_an_error_of_usage(arguments: list[st
 
 
 def test_a_host_that_does_not_have_what_was_accepted_is_not_audited() -> None:
-    """All walls stand here, so a list of missing walls is wrong."""
+    """All walls stand here, so a list of missing walls is wrong. Nothing is attacked before that is known."""
+    tried: list[audit.Trial] = []
     with pytest.raises(SandboxUnavailable):
-        asyncio.run(audit.run([HELD], modes=["both"], accept_missing=("landlock",)))
+        asyncio.run(audit.run([HELD], accept_missing=("landlock",), on_trial=tried.append))
+    assert tried == []
 
 
 def _surface(control: str, surface: str) -> Attack:
@@ -203,7 +217,8 @@ def test_interrupting_an_audit_leaves_nothing_behind(tmp_path: Path) -> None:
         with start_process(
             [WINNOW, "doctor", "--audit", "--family", "survival", "--family", "memory"],
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
             env={**os.environ, "TMPDIR": str(tmp_path)},
             # Where the tests run in the background of a shell, they and all that they start ignore it.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
@@ -212,7 +227,9 @@ def test_interrupting_an_audit_leaves_nothing_behind(tmp_path: Path) -> None:
             until(lambda seen=seen, pid=process.pid, most=attacks: len(_collect_family(seen, pid)) >= most)
             below = family(process.pid)
             process.send_signal(signal.SIGINT)
-            assert process.wait(LIMIT) not in (0, -signal.SIGKILL)
+            told = process.communicate(timeout=LIMIT)[1]
+            rest = "winnow doctor --audit --family memory --family survival"
+            assert (process.returncode, told.strip().endswith(rest)) == (130, True)
             assert (still_there(below), list(tmp_path.iterdir())) == ([], [])
 
 

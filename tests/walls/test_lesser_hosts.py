@@ -262,3 +262,18 @@ def test_the_doctor_says_there_what_holds_once_and_what_holds_meanwhile(accepted
     advice = found["interpreter"]["advice"]  # none for a Python without known faults
     assert (f"{meanwhile} meanwhile" in advice) is bool(advice)
     assert found["not_root"]["detail"] == "not root; another user than the server's only where the server is root"
+
+
+def test_an_audit_there_runs_only_with_the_opt_in_and_its_report_names_what_is_missing() -> None:
+    audit = ("docker", "doctor", "--audit", "--family", "ipc")
+    refused = _run_there(*audit)
+    assert (refused.returncode, refused.stdout) == (4, "")
+    assert "WINNOW_ALLOW_WEAKER_SANDBOX=container before any command" in refused.stderr
+    told = json.loads(_run_there(*audit, "--json", WINNOW_ALLOW_WEAKER_SANDBOX="container").stdout)
+    assert (told["tier"], sorted(told["missing_walls"]), told["complete"]) == (
+        "container",
+        sorted(NAMESPACES),
+        True,
+    )
+    shown = _run_there(*audit, WINNOW_ALLOW_WEAKER_SANDBOX="container").stdout.splitlines()[-1]
+    assert shown.startswith("tier container: this held without user_namespace, ")
