@@ -12,6 +12,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from winnow.sandbox.runners.availability import find_obstacle, tier_name_of
 from winnow.server.commands.demonstration.client import (
     Arm,
     connect_server,
@@ -38,8 +39,11 @@ from winnow.server.commands.terminal.screen import Screen
 from winnow.server.ingest.pipeline import IngestReport
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
+from winnow.server.tools.scripts.opt_in import PAGE
 
 app = command()
+
+_NOT_STARTED = "The sandbox did not start; see winnow doctor."
 
 ON_YOUR_OWN = """\
 The same over a folder of yours:
@@ -51,13 +55,16 @@ The same over a folder of yours:
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """The indexed documents, the true answer, and each arm's result; ``scripted`` is None without scripts."""
+    """The indexed documents, the true answer, and each arm's result.
+
+    ``scripted`` is None without scripts, and ``why_not`` says why, with the command that runs both ways.
+    """
 
     indexed: IngestReport
     truth: TaskAnswer
     direct: Arm
     scripted: Arm | None
-    missing: Sequence[str] = ()
+    why_not: str = ""
 
     @property
     def exit_code(self) -> int:
@@ -78,7 +85,7 @@ class Demonstration:
                 name: arm and {**asdict(arm), "right": arm.answer == self.truth} for name, arm in arms.items()
             },
             "share": self.scripted and round(self.scripted.tokens / self.direct.tokens, 4),
-            "missing_walls": list(self.missing),
+            "why_no_script": self.why_not,
         }
 
 
@@ -106,6 +113,8 @@ def _run_demo(settings: Settings, console: Screen) -> Demonstration:
         f"The documentation of Python {platform.python_version()}: {len(documentation)} modules, "
         f"{entries:,} classes and functions.\nIndexed in {settings.store}, project {PROJECT}."
     )
+    if why_not := explain_no_script(settings):  # said before minutes of work, and not again
+        console.print(f"[bold]No script runs here[/bold], so only the direct way is shown: {escape(why_not)}")
     report = _index_documentation(settings, documentation)
     console.print(_describe_report(report))
     console.print(f"\n[bold]Question[/bold]  {escape(QUESTION)}\n")
@@ -142,13 +151,27 @@ async def _run_both_arms(settings: Settings, report: IngestReport, answer: TaskA
         has_scripts = await offers_scripts(client)
         by_script = await run_scripted(client) if has_scripts else None
         by_hand = await run_direct(client)
-    return Demonstration(report, answer, by_hand, by_script, () if has_scripts else await _missing_walls())
+    return Demonstration(report, answer, by_hand, by_script, "" if has_scripts else _why(settings))
 
 
-async def _missing_walls() -> list[str]:
-    from winnow.sandbox import probe
+def _why(settings: Settings) -> str:
+    return explain_no_script(settings) or _NOT_STARTED
 
-    return [f"{wall.name}: {wall.detail}; {wall.advice}" for wall in await probe() if not wall.stands]
+
+def explain_no_script(settings: Settings) -> str:
+    """Why no script can run here, and the command of a demonstration with scripts; "" where they look possible."""
+    if settings.execute_code == "off":
+        return "execute_code is switched off (setting execute_code)"
+    obstacle = find_obstacle(settings.sandbox, settings.allow_weaker_sandbox)
+    if obstacle is None:
+        return ""
+    tier = tier_name_of(obstacle.missing) if obstacle.missing else ""
+    if not tier:
+        return f"{obstacle.reason}; see winnow doctor"
+    return (
+        f"{obstacle.reason}. To show both ways behind the walls of the tier {tier} ({PAGE}): "
+        f"WINNOW_ALLOW_WEAKER_SANDBOX={tier} winnow demo"
+    )
 
 
 def _print_result(result: Demonstration, console: Screen) -> None:
@@ -159,9 +182,8 @@ def _print_result(result: Demonstration, console: Screen) -> None:
         "Tokens are what the model writes and reads. In both ways the same rule picks the answer from the texts."
     )
     if result.scripted is None:
-        console.print("\n[bold]This host cannot run scripts[/bold], so only the direct way was shown.")
-        for line in result.missing or ("execute_code is switched off (setting execute_code)",):
-            console.print(f"  {escape(line)}", soft_wrap=True)
+        unforeseen = f" {_NOT_STARTED}" if result.why_not == _NOT_STARTED else ""
+        console.print(f"\n[bold]No script ran[/bold], so only the direct way was shown.{unforeseen}")
     else:
         _print_script(result.direct, result.scripted, console)
     if result.exit_code == FAILED:

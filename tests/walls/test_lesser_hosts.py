@@ -277,3 +277,14 @@ def test_an_audit_there_runs_only_with_the_opt_in_and_its_report_names_what_is_m
     )
     shown = _run_there(*audit, WINNOW_ALLOW_WEAKER_SANDBOX="container").stdout.splitlines()[-1]
     assert shown.startswith("tier container: this held without user_namespace, ")
+
+
+def test_the_demonstration_says_there_in_one_sentence_which_command_shows_both_ways() -> None:
+    program = (
+        "from winnow.server.commands.demo import explain_no_script; "
+        "from winnow.server.settings.loading import load_settings; print(explain_no_script(load_settings()))"
+    )
+    command = [sys.executable, str(PROGRAM), "docker", "command", sys.executable, "-c", program]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=True).stdout
+    assert shown.startswith("walls are missing: empty_root, host_name_namespace")
+    assert shown.endswith("WINNOW_ALLOW_WEAKER_SANDBOX=container winnow demo\n")
