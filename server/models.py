@@ -21,6 +21,9 @@ HiddenReason = Literal[
     "set as hidden", "hidden slide", "hidden sheet",
 ]  # fmt: skip
 PROJECT_NAME = r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$"
+PROJECT_NAME_IN_WORDS = (
+    "at most 64 letters (A-Z, a-z), digits and . _ - /, of which the first is a letter or a digit"
+)
 Legs = Literal["hybrid", "lexical-only", "semantic-only"]
 # What a text must hold: at least one text of each clause, in which ASCII letters stand for both of their cases.
 NeededTexts = Sequence[tuple[str, ...]]

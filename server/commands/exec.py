@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from winnow.server.commands.terminal.operation import find_empty_project
 from winnow.server.commands.terminal.output import (
     Json,
     LimitsOption,
@@ -21,6 +22,7 @@ from winnow.server.commands.terminal.output import (
     examples,
     print_json,
     print_lines,
+    print_to_stderr,
     report_errors,
 )
 from winnow.server.commands.terminal.stores import require_store
@@ -57,7 +59,9 @@ def exec_(
     file: Annotated[str, typer.Argument(metavar="FILE|-", help="the script; - reads it from stdin")],
     timeout: Annotated[
         float | None,
-        typer.Option("--timeout", metavar="S", help="seconds it may take, 1 to 60", show_default=False),
+        typer.Option(
+            "--timeout", metavar="S", min=1, max=60, help="seconds it may take, 1 to 60", show_default=False
+        ),
     ] = None,
     memory_mb: Annotated[
         int | None,
@@ -81,6 +85,8 @@ def exec_(
             execute_code="on",
         )
         require_store(settings.store)
+        if error := find_empty_project(settings):
+            raise error
         outcome = asyncio.run(_run_script(settings, _read_script(file)))
         _print_outcome(outcome, as_json=as_json)
         raise typer.Exit(_EXIT_CODES[outcome.status])
@@ -111,3 +117,5 @@ def _print_outcome(outcome: Outcome, *, as_json: bool) -> None:
     from winnow.server.tools.execute_code import render, to_payload
 
     print_lines(*render(to_payload(outcome)).split("\n"), *(f"warning: {line}" for line in outcome.warnings))
+    if outcome.status == "ok" and outcome.result is None and not outcome.stdout:
+        print_to_stderr("note: the script returned and printed nothing; end it with: return VALUE")

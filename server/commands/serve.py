@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -166,6 +166,8 @@ async def serve_settings(
     ):
         if settings.execute_code == "on" and (why_not := application.scripts.why_not):
             log("execute_code is off on this host", level=logging.WARNING, why=why_not)
+        # In a thread, so that a client's handshake is answered meanwhile.
+        asyncio.get_running_loop().run_in_executor(None, _warn_of_empty_project, settings)
         dispatcher = Dispatcher(application.context, settings)
         application.figures["rates"] = dispatcher.rates
         server = build_server(dispatcher, application)
@@ -197,6 +199,15 @@ async def serve_settings(
             announce(settings, listeners, *rules)
             facade = FacadeService(dispatcher, application)
             await serve_http(server, listeners, operations, *rules, settings.drain_seconds, facade)
+
+
+def _warn_of_empty_project(settings: Settings) -> None:
+    from winnow.server.commands.terminal.operation import find_empty_project
+    from winnow.server.runtime.logs import log
+
+    with suppress(WinnowError):  # a catalogue that cannot be read is an error of the first call
+        if error := find_empty_project(settings):
+            log("the project has no documents", level=logging.WARNING, why=error.message)
 
 
 def _open_log_file(settings: Settings) -> logging.Handler | None:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from winnow.server.errors import WinnowError, own_words
-from winnow.server.models import PROJECT_NAME, CitationStyle, Environment
+from winnow.server.models import PROJECT_NAME, PROJECT_NAME_IN_WORDS, CitationStyle, Environment
 from winnow.server.text.printable import one_line
 
 Fusion = Literal["convex", "rrf"]
@@ -98,8 +98,7 @@ def check_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise WinnowError(
             "INVALID_REQUEST",
-            f"{one_line(name, _NAME_CHARS)!r} cannot be the name of a project: it has at most 64 letters (A-Z, "
-            "a-z), digits and . _ - /, and begins with a letter or a digit",
+            f"{one_line(name, _NAME_CHARS)!r} cannot be the name of a project: a name has {PROJECT_NAME_IN_WORDS}",
         )
     return name
 

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
-from winnow.server.models import PROJECT_NAME, DocumentType, Environment
+from winnow.server.models import DocumentType, Environment
 from winnow.server.settings.addresses import Address
 from winnow.server.settings.value_types import (
     EmbedderName,
@@ -23,6 +23,7 @@ from winnow.server.settings.value_types import (
     MissingWalls,
     Names,
     NotebookAddress,
+    ProjectName,
     Roots,
     ServerAddress,
     ToolSets,
@@ -60,9 +61,8 @@ class Settings(BaseModel):
 
     store: Path = Field(default_factory=default_store, description="folder of the index and the catalogue")
     models: Path = Field(default_factory=default_models, description="folder of converted models")
-    project: str = Field(
+    project: ProjectName = Field(
         default="default",
-        pattern=PROJECT_NAME,
         description="project to search; where only `projects` is set, the first of them",
     )
     projects: Names = Field(

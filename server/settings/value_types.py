@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, StringConstraints
 
+from winnow.server.models import PROJECT_NAME, PROJECT_NAME_IN_WORDS
 from winnow.server.settings.addresses import Address, to_address
 from winnow.server.text.suggestions import suggest
 
@@ -89,6 +90,14 @@ ServerAddress = Annotated[Address, BeforeValidator(to_address), _serialize_whole
 NotebookAddress = Annotated[ServerAddress, AfterValidator(_check_notebook_address)]
 EmbedderName = Annotated[ServerAddress, AfterValidator(_check_embedder)]
 
+
+def _check_project_name(name: str) -> str:
+    if not _PROJECT_NAME.match(name):
+        raise ValueError(f"{name[:80]!r} cannot be the name of a project: a name has {PROJECT_NAME_IN_WORDS}")
+    return name
+
+
+_PROJECT_NAME = re.compile(PROJECT_NAME)
 # Tiers below the full one, and walls whose absence may be accepted: all but seccomp, without which nothing starts.
 WEAKER_TIERS = ("container", "namespaces")
 WALLS = (
@@ -147,6 +156,7 @@ def _resolve_root(name: str | Path) -> Path:
 Roots = Annotated[tuple[Path, ...], BeforeValidator(_resolve_roots)]
 Label = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 LabelSetting = Annotated[tuple[Label, ...], BeforeValidator(split_names)]
+ProjectName = Annotated[str, AfterValidator(_check_project_name)]
 MissingWalls = Annotated[Names, AfterValidator(_check_missing_walls)]
 ToolSets = Annotated[tuple[ToolSet, ...], BeforeValidator(split_names), AfterValidator(_check_tool_sets)]
 Factor = Annotated[float, Field(ge=0.1, le=10)]

@@ -77,15 +77,23 @@ async def knowledge_of(settings: Settings) -> AsyncIterator[Knowledge]:
 
 
 def _name_projects(settings: Settings, error: WinnowError) -> WinnowError:
+    if error.reason != "INVALID_PROJECT":
+        return error
+    return find_empty_project(settings) or error
+
+
+def find_empty_project(settings: Settings) -> WinnowError | None:
+    """The error for a project without documents, where others of the store have some; None for any other."""
     from winnow.server.backends.catalogue import Catalogue
     from winnow.server.backends.opening import catalogue_path
 
-    if error.reason != "INVALID_PROJECT":
-        return error
+    if not catalogue_path(settings).exists():
+        return None
     with closing(Catalogue(catalogue_path(settings))) as catalogue:
         names = [info.name for info in catalogue.projects()]
         is_hidden = bool(catalogue.project_state(settings.project))
-    return error if is_hidden or not names or settings.project in names else unknown_project(settings, names)
+    is_usual = is_hidden or not names or settings.project in names
+    return None if is_usual else unknown_project(settings, names)
 
 
 def unknown_project(settings: Settings, names: Sequence[str]) -> WinnowError:

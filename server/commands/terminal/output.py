@@ -19,6 +19,7 @@ from winnow.server.commands.terminal.advice import complete_commands
 from winnow.server.commands.terminal.option_hints import hint_at
 from winnow.server.errors import ErrorCode, WinnowError, own_words
 from winnow.server.text.printable import printable, visible_json
+from winnow.server.text.suggestions import suggest
 
 Json = Annotated[bool, typer.Option("--json", help="print one JSON document instead of text")]
 StoreOption = Annotated[
@@ -143,6 +144,13 @@ class _Group(TyperGroup):
         with _hinting(self):
             _refuse_repeated_options(self, ctx, args)
             return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the subcommand; the error for any other word names the one that was meant, or all."""
+        name, known = args[0], self.list_commands(ctx)
+        if name not in known and not name.startswith("-"):
+            ctx.fail(f"No such command {name!r}; {suggest(name, known, 'there are ' + ', '.join(known))}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):

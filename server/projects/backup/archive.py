@@ -139,11 +139,6 @@ class BackupWriter:
     def __exit__(self, *error: object) -> None:
         self._zip.close()
 
-    @property
-    def bytes_written(self) -> int:
-        """The bytes of all entries so far."""
-        return sum(facts.bytes for facts in self._entries.values())
-
     def add(self, name: str, blocks: Iterable[bytes]) -> None:
         """Write an entry."""
         digest, size = sha256(), 0

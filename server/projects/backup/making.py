@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from winnow.server.backends.catalogue import Catalogue
@@ -77,8 +77,9 @@ def make_backup(store: Path, path: Path) -> BackupReport:
             os.fsync(file.fileno())
             file.seek(0)
             BackupArchive(file, str(path))  # what cannot be restored is no backup
+            size = os.fstat(file.fileno()).st_size
         os.link(temporary, path)  # unlike a rename, it replaces nothing
-        return report
+        return replace(report, bytes=size)
     except OSError as error:
         raise WinnowError("INVALID_REQUEST", f"{path} cannot be written: {error.strerror or error}") from None
     finally:
@@ -105,7 +106,7 @@ def _write(store: Path, writer: BackupWriter) -> BackupReport:
         notebooks,
         imported,
         listing.damaged,
-        writer.bytes_written,
+        bytes=0,  # known when the file is whole
     )
 
 

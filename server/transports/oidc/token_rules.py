@@ -28,8 +28,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from winnow.server.errors import WinnowError
-from winnow.server.models import PROJECT_NAME
 from winnow.server.runtime.operator_files import read_operator_file
+from winnow.server.settings.value_types import ProjectName
 from winnow.server.storage.keys.records import MAX_RATE
 from winnow.server.text.printable import one_line
 
@@ -45,7 +45,7 @@ class TokenRule(BaseModel):
     claim: Annotated[str, Field(max_length=200)] = ""
     value: Annotated[str, Field(max_length=500)] = ""
     refuse: bool = False
-    projects: Annotated[tuple[Annotated[str, Field(pattern=PROJECT_NAME)], ...], Field(max_length=100)] = ()
+    projects: Annotated[tuple[ProjectName, ...], Field(max_length=100)] = ()
     read_only: bool = True
     calls_per_minute: Annotated[int, Field(ge=1, le=MAX_RATE)] | None = None
 
