@@ -309,8 +309,10 @@ def _check_walls(runner: Runner, accepted: frozenset[str]) -> None:
     if accepted:
         tier = find_tier(names)
         or_tier = f", or the tier {tier.name}" if tier else ""
+        advice = f"name exactly these{or_tier}" if names else "every wall stands, so accept nothing"
+        lacks = ", ".join(sorted(names)) or "none"
         raise SandboxUnavailable(
-            f"accepted is {sorted(accepted)}, but missing are {sorted(names)}: name exactly these{or_tier}",
+            f"accepted is {', '.join(sorted(accepted))}, but missing are {lacks}: {advice}",
             tuple(sorted(names)),
         )
     raise SandboxUnavailable(f"not every wall stands ({reasons})", tuple(sorted(names)))
