@@ -179,6 +179,12 @@ class Catalogue(DocumentPlaces, ProjectRows):
         query = "SELECT origin, stamp FROM files WHERE project = ? AND source = ?"
         return dict(self._database.rows(query, project, source))
 
+    def stamp(self, project: str, source: str, origin: str) -> str | None:
+        """The stamp of a file of a source from when it was read; None for a file that was not read."""
+        query = "SELECT stamp FROM files WHERE project = ? AND source = ? AND origin = ?"
+        rows = self._database.rows(query, project, source, origin)
+        return str(rows[0][0]) if rows else None
+
     def chunk_ids(self, project: str) -> list[str]:
         """Every chunk of a project, by id."""
         return [

@@ -30,6 +30,7 @@ from winnow.server.engine.messages import (
 )
 from winnow.server.engine.wire import REPLIES, REQUESTS, Connection, Message, WireError
 from winnow.server.errors import WinnowError
+from winnow.server.ingest.children.page_drawing import PageDrawing
 from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.jobs.queue import JobQueue
 from winnow.server.operations.knowledge import DIRECT, SCRIPT, KnowledgeBase, Store
@@ -81,6 +82,7 @@ class Service(Protocol):
     clients: set[ClientConnection]
     jobs: set[IngestJob]
     job_queue: JobQueue
+    page_drawing: PageDrawing
     requests: set[asyncio.Task[None]]
 
     @property
@@ -208,7 +210,13 @@ class ClientConnection(Connection):
                 store.embedder.wait()
             return store
 
-        self.kb = KnowledgeBase(get_store, self.settings, calls=self._service.calls, jobs=self._service.job_queue)
+        self.kb = KnowledgeBase(
+            get_store,
+            self.settings,
+            calls=self._service.calls,
+            jobs=self._service.job_queue,
+            page_drawing=self._service.page_drawing,
+        )
         self._service.add_client(self)
         log("client came", pid=self._peer.pid, clients=len(self._service.clients))
         return asdict(Welcome(os.getpid(), self.kb.tokenizer))

@@ -7,6 +7,7 @@ its values are validated where direct calls are. ``*_from_json`` runs in the cli
 from __future__ import annotations
 
 import math
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from winnow.server.errors import WinnowError, internal_error
 from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.models import Chunk, Document, Passage, Place
 from winnow.server.operations.answers.budget import Size
-from winnow.server.operations.base import Answer, AnswerText
+from winnow.server.operations.base import Answer, AnswerText, Image
 from winnow.server.runtime.sessions.passage_store import PassageLink, StoredPassage
 
 
@@ -157,6 +158,8 @@ def answer_to_json(answer: Answer) -> Message:
         "rendered": answer.rendered and asdict(answer.rendered),
         "noted": dict(answer.noted),
         "taken": dict(answer.charged_text),
+        "images": [(b64encode(image.data).decode("ascii"), image.mime_type) for image in answer.images],
+        "file_url": answer.file_url,
         "links": [
             (link.passage_id, link.uri, link.title, link.size_bytes, link.created_at, link.place)
             for link in answer.links
@@ -173,6 +176,7 @@ def answer_from_json(fields: Mapping[str, Any]) -> Answer:
         "links": links,
         "charged_text": fields["taken"],
         "rendered": _text_from_json(fields["rendered"]),
+        "images": tuple(Image(b64decode(data), mime_type) for data, mime_type in fields["images"]),
     }
     return Answer(**{**rest, **known})
 

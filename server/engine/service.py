@@ -28,6 +28,7 @@ from winnow.server.engine.compatibility import (
 from winnow.server.engine.messages import Hello
 from winnow.server.engine.wire import PROTOCOL, Message
 from winnow.server.errors import WinnowError
+from winnow.server.ingest.children.page_drawing import PageDrawing
 from winnow.server.jobs.queue import JobQueue, JobRunner, RunJob
 from winnow.server.jobs.records import Job, JobResult
 from winnow.server.operations.knowledge import Store
@@ -104,6 +105,7 @@ class EngineService:
         self.settings = settings
         self.shared_store = _LazyStore(open_store)
         self.calls = CallThreads()
+        self.page_drawing = PageDrawing(allows_weaker=settings.allow_weaker_reader)
         self.ingest = ingest
         self._run_job = run_job
         self.job_queue = JobQueue(settings.store, JobRunner(self.shared_store.get, self._run_before_watcher))
@@ -156,6 +158,7 @@ class EngineService:
         if not await self._end_calls():
             log("engine leaves in the middle of a call", level=30)
             os._exit(0)
+        await asyncio.to_thread(self.page_drawing.close)
         await asyncio.to_thread(self.shared_store.close)
 
     async def _end_calls(self) -> bool:

@@ -102,6 +102,15 @@ def stamp_of(file: File, labels: LabelSteps, options: ReadOptions) -> str:
     return ":".join(filter(None, (stamp, _hash(*map(asdict, labels), *chosen), file.mark)))
 
 
+def is_stamp_of(stamp: str, size: int, modified_ns: int) -> bool:
+    """Whether a stamp is of a file of this size that was changed at this time, whatever else it stands for.
+
+    >>> is_stamp_of("1.29:512:1700000000000000000:0a1b", 512, 1700000000000000000)
+    True
+    """
+    return stamp.split(":")[1:3] == [str(size), str(modified_ns)]
+
+
 def _content_hash(raw: RawDocument) -> str:
     # Environment and repository count in the context hash. Here they would make every document of an older index
     # a changed one, as would fields that files of text do not have.

@@ -23,6 +23,7 @@ from winnow.server.settings.settings import Settings
 
 if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake does not wait for
     from winnow.server.claims.library import ClaimLibrary
+    from winnow.server.ingest.children.page_drawing import PageDrawing
     from winnow.server.jobs.queue import JobQueue
     from winnow.server.retrieval.graph.base import GraphStore
     from winnow.server.retrieval.graph.base import Scope as GraphScope
@@ -234,7 +235,7 @@ class RequestContext:
     ``results`` has the large results of scripts, by connection, and ``saved`` the values they saved. ``jobs`` are
     those of the store, None in a process that runs none.
     ``generations`` are the generations of projects at their first use in this request, so that the whole answer
-    has the same. ``warnings`` are those about the request itself, such as a filter that matches no document.
+    has the same. ``page_drawing`` draws pages of files, None in a process that draws none. ``warnings`` are those about the request itself, such as a filter that matches no document.
     """
 
     index: Store
@@ -247,6 +248,7 @@ class RequestContext:
     jobs: JobQueue | None = None
     generations: dict[str, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    page_drawing: PageDrawing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +261,14 @@ class AnswerText:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """An image beside a payload, for people and for models that see."""
+
+    data: bytes
+    mime_type: str
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A payload, its numbers of rows and tokens, and warnings for the caller.
 
@@ -266,6 +276,8 @@ class Answer:
     may be offered as resources. ``row_field`` names the field of the payload that has the rows: ``tokens`` counts
     the rows in this field. Where ``row_field`` is "", ``tokens`` counts something else.
     ``charged_text`` is the text of documents that a run is charged for (``answers/text_charges.py``).
+    ``images`` are sent beside the payload. ``file_url`` is the address of the file on this machine, for clients on
+    this machine alone.
     """
 
     payload: dict[str, Any]
@@ -279,3 +291,5 @@ class Answer:
     rendered: AnswerText | None = None
     row_field: str = ""
     charged_text: ChargedText = field(default_factory=dict)
+    images: tuple[Image, ...] = ()
+    file_url: str = ""

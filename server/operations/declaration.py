@@ -78,8 +78,9 @@ class ToolSpec:
 class Operation:
     """An operation, declared beside the function that answers: its name, the model of its arguments and ``run``.
 
-    ``in_scripts``: whether scripts may call it. They call none that writes, and none of the legacy tools and of
-    the packs ``core`` and ``research``, which have the contracts of other systems. ``seconds``: its time limit.
+    ``in_scripts``: whether scripts may call it. They call none that writes or shows pictures, and none of the
+    legacy tools and of the packs ``core`` and ``research``, which have the contracts of other systems.
+    ``seconds``: its time limit.
     ``script``: the function of the SDK that calls it, None where the SDK has none or one that does more. ``tool``:
     the tool that calls it, None where only scripts do.
     """

@@ -20,6 +20,7 @@ from pydantic import BaseModel
 
 from winnow.server.contracts import parse
 from winnow.server.errors import WinnowError
+from winnow.server.ingest.children.page_drawing import PageDrawing
 from winnow.server.operations.base import (
     DIRECT,
     SCRIPT,
@@ -134,8 +135,8 @@ class KnowledgeBase:
 
     ``open_store`` is called in a thread on ``load`` or on the first call. If it fails, for example because
     another process holds the index, that call gets the error and the next call tries again. ``calls``: the threads
-    of an engine, which owns the store and closes both itself. ``jobs``: the jobs of the store, if this process
-    runs them.
+    of an engine, which owns the store and closes both itself, and ``page_drawing`` what draws pages there.
+    ``jobs``: the jobs of the store, if this process runs them.
     """
 
     def __init__(
@@ -145,6 +146,7 @@ class KnowledgeBase:
         *,
         calls: CallThreads | None = None,
         jobs: JobQueue | None = None,
+        page_drawing: PageDrawing | None = None,
     ) -> None:
         self._open_store = open_store
         self._settings = settings
@@ -159,6 +161,7 @@ class KnowledgeBase:
         self.saved = SavedValues(settings.scratch_minutes * _SECONDS_PER_MINUTE)
         self.metrics = Metrics()
         self._jobs = jobs
+        self._page_drawing = page_drawing or PageDrawing(allows_weaker=settings.allow_weaker_reader)
 
     async def open(self) -> None:
         """See ``Knowledge.open``."""
@@ -197,6 +200,7 @@ class KnowledgeBase:
         if self._is_store_shared or not has_ended:
             return
         self._calls.close()
+        self._page_drawing.close()
         if self._opening is not None and not self._opening.exception():
             self._opening.result().close()
 
@@ -275,6 +279,7 @@ class KnowledgeBase:
                 self.results,
                 self.saved,
                 self._jobs,
+                page_drawing=self._page_drawing,
             )
             with span("operation", name=operation):
                 answer = await self._calls.run(

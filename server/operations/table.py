@@ -18,6 +18,7 @@ from winnow.server.operations.corpus.documents import KB_DOCUMENTS
 from winnow.server.operations.corpus.reading import KB_READ
 from winnow.server.operations.corpus.repeats import KB_REPEATS
 from winnow.server.operations.corpus.scan import KB_SCAN
+from winnow.server.operations.corpus.showing import KB_SHOW
 from winnow.server.operations.declaration import Operation
 from winnow.server.operations.evidence import KB_EXTRACT_EVIDENCE, KB_RETRIEVE_EVIDENCE
 from winnow.server.operations.excerpts import KB_EXPAND_EXCERPT, KB_READ_EXCERPT
@@ -64,6 +65,7 @@ _ALL: tuple[Operation, ...] = (
     DOCS_LOAD_FETCH,
     CITATIONS_AUDIT_CHECK,
     EXPORTS_RENDER_MARKDOWN,
+    KB_SHOW,
     *OF_CLAIMS,
     # Those without a tool.
     FETCH,

@@ -1,5 +1,7 @@
 """The program of a child that parses documents: markup, long texts, and files of the formats in the table.
 
+It also draws pages of a PDF.
+
 Behind walls (``walled_children.py``) a child is forked for each document: the request and the answer travel over
 one descriptor, the file is another. Without walls (``confined_process.py``) one process serves requests on its
 standard input, opens files by their path, and sets its own limits: memory for the whole process at its start,
@@ -37,6 +39,7 @@ from winnow.server.readers.failures import TOO_LARGE
 from winnow.server.readers.formats.format_table import FORMATS
 from winnow.server.readers.formats.parsed_file import FormatReader, NotForThisReader, ReadOptions
 from winnow.server.readers.late_imports import LATE_IMPORTS, LateImports
+from winnow.server.readers.page_pictures.drawing import draw_page
 from winnow.server.readers.pdf import ocr
 from winnow.server.readers.reading import parse
 
@@ -51,7 +54,8 @@ _FORMATS = "winnow.server.readers.formats"
 READERS: dict[str, FormatReader] = {}
 _UNAVAILABLE: dict[str, str] = {}  # reader -> why it cannot be imported
 
-ReaderAnswer = tuple[dict[str, Any], str]
+# The facts, and a text or the bytes of a picture.
+ReaderAnswer = tuple[dict[str, Any], str | bytes]
 
 
 # --- behind walls
@@ -91,13 +95,14 @@ def _serve_one(requests: BinaryIO, answers: BinaryIO, document: BinaryIO) -> Non
     request = frames.load(frames.receive(requests, frames.MAX_REQUEST_BYTES))
     late = LateImports()
     late.watch()
-    facts, text = _serve(request, lambda: document)[0]
-    _send(answers, ({**facts, LATE_IMPORTS: late.names} if late.names else facts, text))
+    facts, content = _serve(request, lambda: document)[0]
+    _send(answers, ({**facts, LATE_IMPORTS: late.names} if late.names else facts, content))
 
 
 def _send(stream: BinaryIO, answer: ReaderAnswer) -> None:
-    facts, text = answer
-    frames.send(stream, frames.dump(facts), text.encode("utf-8", "replace"))
+    facts, content = answer
+    body = content if isinstance(content, bytes) else content.encode("utf-8", "replace")
+    frames.send(stream, frames.dump(facts), body)
 
 
 # --- without walls
@@ -184,6 +189,8 @@ def _serve(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> tu
                 return _read_bibliography(request), False
             case "dry_run":
                 return _dry_run(request), False
+            case "draw":
+                return _draw_page(request, open_document), True
             case _:
                 return _read_file(request, open_document), True
     except UnreadableFile as error:
@@ -232,6 +239,13 @@ def _dry_run(request: dict[str, Any]) -> ReaderAnswer:
     chunks = chunk(document, request["text"], [Place(*place) for place in request["places"]])
     extract_document(document, request["text"], chunks, NO_GAZETTEER)
     return {"chunks": len(chunks)}, ""
+
+
+def _draw_page(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> ReaderAnswer:
+    with open_document() as document:
+        document.seek(0)
+        drawn = draw_page(document, int(request["page"]), [str(quote) for quote in request["quotes"]])
+    return {"marks": list(drawn.marks)}, drawn.data
 
 
 def _read_file(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> ReaderAnswer:

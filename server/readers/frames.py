@@ -1,8 +1,8 @@
 """Frames between an ingest and a child that parses: four bytes of length, then a body. Both ends use this file.
 
 A request is one frame of JSON. An answer has two frames: its facts as JSON, and a text as UTF-8, which needs no
-parser. A child that serves many requests adds a third frame. It is empty, or `SPENT` if the process ends and takes
-no further request.
+parser, or a picture. A child that serves many requests adds a third frame. It is empty, or `SPENT` if the process
+ends and takes no further request.
 """
 
 from __future__ import annotations

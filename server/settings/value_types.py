@@ -15,8 +15,8 @@ from winnow.server.settings.addresses import Address, to_address
 from winnow.server.text.suggestions import suggest
 
 # Tools that are listed only where the setting ``tools`` names their pack.
-ToolPack = Literal["research", "core", "claims"]
-ToolSet = Literal["all", "code", "research", "core", "claims"]
+ToolPack = Literal["research", "core", "claims", "pages"]
+ToolSet = Literal["all", "code", "research", "core", "claims", "pages"]
 
 
 def split_names(value: Any) -> Any:

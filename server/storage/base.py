@@ -445,6 +445,9 @@ class DocumentStore(TextStore, FilteredReads, ProjectReads, Protocol):
 
     def stamps(self, project: str, source: str) -> dict[str, str]: ...
 
+    def stamp(self, project: str, source: str, origin: str) -> str | None:
+        """The stamp of a file of a source from when it was read; None for a file that was not read."""
+
     def chunk_ids(self, project: str) -> list[str]: ...
 
     def chunk_count(self) -> int:

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from winnow import __version__
 from winnow.server.operations.answers.budget import Size
+from winnow.server.operations.base import Image
 from winnow.server.operations.declaration import Operation, ToolSpec
 from winnow.server.operations.knowledge import Answer, Caller, Knowledge
 from winnow.server.runtime.sessions.passage_store import PassageLink
@@ -25,6 +26,7 @@ class Context:
     ``client`` identifies the caller: an HTTP session, or the one client of a pipe. ``progress`` takes the seconds
     elapsed and a message for people; it does nothing if the client did not ask for progress. ``operator_tools``:
     tools of the operator, listed after those of winnow. ``is_fresh``: the client wants no kept answer.
+    ``is_local``: the client has this process on a pipe, so that paths of this machine mean something to it.
     """
 
     kb: Knowledge
@@ -34,6 +36,7 @@ class Context:
     progress: Callable[[float, str], Awaitable[None]]
     operator_tools: Sequence[Tool] = ()
     is_fresh: bool = False
+    is_local: bool = False
 
     @property
     def caller(self) -> Caller:
@@ -47,7 +50,7 @@ class ToolResult:
 
     ``summary`` is the first line of the text. ``links`` are passages to offer as resources. ``failed`` marks a
     payload that is an error the model can act on. ``rows`` are those of the payload, 1 for a text. ``sizes`` are
-    those of payload and text as JSON, None where they were not measured yet.
+    those of payload and text as JSON, None where they were not measured yet. ``images`` are sent beside both.
     """
 
     payload: dict[str, Any]
@@ -59,6 +62,7 @@ class ToolResult:
     failed: bool = False
     rows: int = 0
     sizes: tuple[Size, Size] | None = None
+    images: tuple[Image, ...] = ()
 
 
 # Tools of a server that is used mainly through scripts (setting tools), and read_result, which scripts lead to.
@@ -107,6 +111,8 @@ class Tool(ToolSpec):
             return await self.handler(context, arguments)
         assert self.operation is not None
         answer = await context.kb.call(self.operation.name, arguments, context.caller)
+        if answer.file_url and context.is_local:
+            answer = replace(answer, payload={**answer.payload, "url": answer.file_url}, rendered=None)
         return self.result_of(answer)
 
     def result_of(self, answer: Answer) -> ToolResult:
@@ -122,6 +128,7 @@ class Tool(ToolSpec):
             links=answer.links,
             rows=answer.rows,
             sizes=(rendered.payload_size, rendered.text_size) if rendered else None,
+            images=answer.images,
         )
 
     def is_callable(self, context: Context) -> bool:

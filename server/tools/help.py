@@ -34,6 +34,7 @@ _PACKS: Mapping[ToolPack, str] = MappingProxyType(
     {
         "research": "Tools for people who write with sources: projects, their passages, ingests.",
         "core": "Plans, evidence of several perspectives, citations and exports under one set of contracts.",
+        "pages": "The cited page itself, with the quote marked.",
         "claims": "A notebook of claims that agents write: the server looks for their quotes.",
     }
 )

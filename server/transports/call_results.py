@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from winnow.server.operations.base import Image
 from winnow.server.runtime.sessions.passage_store import PassageLink
 from winnow.server.tools.table import Tool
 
@@ -30,7 +31,7 @@ class CallResult:
 
     ``payload`` is the structured answer without ``meta``; ``text`` is the same content for a model to read, and
     ``summary`` its first line. ``failed``: the payload has an ``error``. ``usage`` counts what is sent, in tokens
-    and bytes. ``rows`` are those of the payload, for the audit.
+    and bytes; ``images`` are not in it. ``rows`` are those of the payload, for the audit.
     """
 
     tool: Tool
@@ -45,6 +46,7 @@ class CallResult:
     failed: bool
     usage: Mapping[str, Any]
     rows: int = 0
+    images: tuple[Image, ...] = ()
 
     @property
     def meta(self) -> dict[str, Any]:

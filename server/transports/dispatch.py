@@ -242,7 +242,8 @@ class Dispatcher:
             self._harvest.check(client, address, tool.name)
             _check_rights(tool, client)
             with span("call", tool=tool.name, trace_id=trace_id, **self._redact(arguments)):
-                context = replace(self._context_of(client, progress), is_fresh=is_fresh)
+                is_local = not address and not identity_of(client).access_key
+                context = replace(self._context_of(client, progress), is_fresh=is_fresh, is_local=is_local)
                 result = await tool.call(context, dict(arguments))
             result = replace(result, warnings=warnings_for(result.warnings, client))
             size = await self._measure_payload(result)
@@ -460,6 +461,7 @@ def _build_result(tool: Tool, result: ToolResult, trace_id: str, duration_ms: fl
         failed=result.failed,
         usage=_PLACEHOLDER_USAGE,
         rows=result.rows,
+        images=result.images,
     )
 
 

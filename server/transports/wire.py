@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from mcp_types import Annotations, CallToolResult, ResourceLink, TextContent, ToolAnnotations
+from mcp_types import (
+    Annotations,
+    CallToolResult,
+    ContentBlock,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+    ToolAnnotations,
+)
 from mcp_types import Tool as WireTool
 
 from winnow.server.operations.answers.budget import dumps
+from winnow.server.operations.base import Image
 from winnow.server.runtime.sessions.passage_store import PassageLink
 from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import one_line
@@ -45,9 +55,12 @@ async def call_tool(
 def build_result(result: CallResult, settings: Settings) -> CallToolResult:
     """A result as MCP sends it: text and structured content, or all of it as one text."""
     payload = {**result.payload, "meta": result.meta}
+    images = [*map(_image_block, result.images)]
     if not settings.structured_output_enabled:
-        return CallToolResult(content=[_text_block(dumps(payload))], is_error=result.failed)
-    return CallToolResult(content=[*_blocks(result, settings)], structured_content=payload, is_error=result.failed)
+        blocks: list[ContentBlock] = [_text_block(dumps(payload)), *images]
+        return CallToolResult(content=blocks, is_error=result.failed)
+    blocks = [*_blocks(result, settings), *images]
+    return CallToolResult(content=blocks, structured_content=payload, is_error=result.failed)
 
 
 def build_tool(listed: ListedTool, settings: Settings) -> WireTool:
@@ -81,6 +94,10 @@ def _blocks(result: CallResult, settings: Settings) -> list[TextContent | Resour
 
 def _text_block(text: str) -> TextContent:
     return TextContent(type="text", text=text)
+
+
+def _image_block(image: Image) -> ImageContent:
+    return ImageContent(type="image", data=b64encode(image.data).decode("ascii"), mime_type=image.mime_type)
 
 
 def _resource_link(link: PassageLink) -> ResourceLink:

@@ -91,7 +91,8 @@ VENDORS: Mapping[str, str] = {
     "server.commands.token_benchmark.statistics server.retrieval.graph.csr_graph "
     "server.retrieval.graph.traversal"
     " server.retrieval.graph.path_search server.retrieval.graph.page_rank "
-    "server.retrieval.graph.merged_graph server.retrieval.graph.cooccurrence",
+    "server.retrieval.graph.merged_graph server.retrieval.graph.cooccurrence "
+    "server.readers.page_pictures.drawing",
     "tiktoken": "server.text.words.tokens",
     "orjson": "server.engine.wire",
     "cachetools": "server.runtime.caches server.runtime.sessions.result_store "
@@ -125,7 +126,7 @@ VENDORS: Mapping[str, str] = {
     "selectolax": "server.readers.markup server.readers.page_furniture",
     "docutils": "server.readers.markup",
     "liteparse": "server.readers.formats.pdf_liteparse",
-    "pypdfium2": "server.readers.pdf. server.readers.pdf_characters.",
+    "pypdfium2": "server.readers.pdf. server.readers.pdf_characters. server.readers.page_pictures.",
     "mammoth": "server.readers.formats.docx",
     "python_calamine": "server.readers.formats.workbook",
     "tzdata": "sandbox.child.modules.time_zones",
@@ -335,6 +336,7 @@ LATE_IMPORTS: Mapping[str, str] = {
     # composition: a command starts without the modules that only other commands need
     "server.commands.entry.cli": "winnow serve answers before anything large is loaded",
     "server.commands.entry.app": "a server that shares an engine opens nothing itself",
+    "server.ingest.children.page_drawing": "readers, which a handshake does not wait for",
     "server.backends.opening": "factories: each vendor takes long to import, and only one is wanted",
     "server.commands.health": "a check that cannot import its subject must not take the others with it",
     "server.commands.health.notebooks": "a check that cannot import its subject must not take the others with it",

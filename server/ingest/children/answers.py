@@ -7,13 +7,15 @@ mended but refused as a whole; texts that are too long are cut, as they are in f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from winnow.server.models import HiddenReason, Place, PlaceKind, Reading
 from winnow.server.readers.documents import clean_text
 from winnow.server.readers.formats.parsed_file import ParsedFile
 from winnow.server.readers.frames import MAX_TEXT_CHARS, ParserProtocolError
+from winnow.server.readers.page_pictures.png import PagePicture, check_png
 from winnow.server.text import stated_facts
 from winnow.server.text.printable import one_line
 
@@ -23,6 +25,16 @@ _LARGEST = 2**31  # of pages, rows and counts
 _MOST_PLACES = 100_000
 _MOST_NAMES, _MOST_FACTS = 1_000, 1_000
 _NAME_CHARS = 300
+Mark = Literal["exact", "closest", "absent"]
+_MARKS = frozenset(get_args(Mark))
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedPage:
+    """The picture of a page; for each quote whether its words are marked, the closest ones, or none."""
+
+    picture: PagePicture
+    marks: tuple[Mark, ...]
 
 
 def check_text(text: bytes) -> str:
@@ -53,6 +65,13 @@ def check_parsed_file(facts: Mapping[str, Any], text: str) -> ParsedFile:
         places=_check_places(facts.get("places"), len(text)),
         facts=stated,
     )
+
+
+def check_page(facts: Mapping[str, Any], data: bytes, quotes: int) -> MarkedPage:
+    """The picture of a page with the marks of so many quotes. Raises ``ParserProtocolError``."""
+    marks = _list(facts.get("marks"), quotes)
+    _require(len(marks) == quotes and all(isinstance(mark, str) and mark in _MARKS for mark in marks), "marks")
+    return MarkedPage(check_png(data), tuple(marks))
 
 
 def _check_places(value: Any, length: int) -> tuple[Place, ...]:

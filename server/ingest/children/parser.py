@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -48,6 +48,8 @@ _SECONDS: Mapping[str, tuple[float, float, float]] = {
     "bibliography": (20.0, 30.0, 500.0),
     "read": (20.0, 5.0, 300.0),
     "ocr": (60.0, 600.0, 4 * 3600.0),
+    # A page takes 70 ms, some a second. Somebody waits for it, as long as a call may take.
+    "draw": (5.0, 0.1, 7.0),
 }
 _MIB = 1024 * 1024
 # Kinds whose parsers take time and memory that grow faster than the text, or recurse with its depth.
@@ -77,6 +79,8 @@ _LATE_IMPORT = (
 _REASON_CHARS = 200
 _NEEDS_OCR = "an image; {advice}"
 _NO_OPTIONS = ReadOptions()
+# The reader whose library draws pages.
+_DRAWING_READER = "pdf_pdfium"
 
 
 def is_parsed_in_child(path: Path, options: ReadOptions) -> bool:
@@ -188,6 +192,24 @@ class ParserProcess:
         title = parsed.title or stem(uri)
         raw = RawDocument(uri, form.type, title, parsed.text, places=parsed.places, reading=parsed.reading)
         return iter([apply_facts(raw, parsed.facts)])
+
+    def draw_page(self, file: BinaryIO, path: Path, number: int, quotes: Sequence[str]) -> answers.MarkedPage:
+        """Draw a page of the PDF that was opened at this path. Raises ``UnreadableFile``, or ``OSError``."""
+        size = size_of(file, LARGEST_DOCUMENT_BYTES)
+        request = {
+            "do": "draw",
+            "reader": _DRAWING_READER,
+            "path": str(path.absolute()),
+            "page": number,
+            "quotes": list(quotes),
+        }
+        try:
+            facts, data = self._children(needs_walls=True).ask(request, _seconds("draw", size), file)
+            return answers.check_page(_load_facts(facts), data, len(quotes))
+        except ChildFailed as failure:
+            raise UnreadableFile(str(failure)) from None
+        except frames.ParserProtocolError:
+            raise UnreadableFile(_INVALID) from None
 
     def _read_file(self, file: BinaryIO, path: Path, size: int, form: Format) -> ParsedFile | None:
         """The file by the first of its format's readers that finds text in it; None for an image without text."""

@@ -36,7 +36,7 @@ _PART = (
 def read_document(context: RequestContext, request: ReadDocument) -> Answer:
     """Answer with a piece of a document, from ``start`` on or of a page; ``next`` is where the next one begins."""
     filters = filters_of(context, request.scope)
-    document = _find_document(context, filters, request.document)
+    document = find_document(context, filters, request.document)
     text = context.index.catalogue.text(document.id, filters.project) or ""
     start, last = _find_span(context, request, document, len(text))
     tokens, most_bytes = _size_limit(context, request)
@@ -113,7 +113,7 @@ def _size_limit(context: RequestContext, request: ReadDocument) -> tuple[int, in
     return request.max_tokens, MAX_READ_BYTES
 
 
-def _find_document(context: RequestContext, filters: Filters, name: str) -> Document:
+def find_document(context: RequestContext, filters: Filters, name: str) -> Document:
     """The document with this id, path or title.
 
     Raises:

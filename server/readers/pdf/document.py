@@ -131,14 +131,14 @@ def open_pdf(file: BinaryIO, options: ReadOptions) -> OpenPdf:
     Raises ``UnreadableFile`` for what is no PDF, is encrypted, or has more or larger pages than any real document.
     """
     data = file.read()
-    _check_magic(data)
-    document, password = _open(data, options.passwords)
+    check_magic(data)
+    document, password = open_document(data, options.passwords)
     is_moved = False
     try:
         _check_size(document)
         moves = find_moves(document)
         if moves:
-            document, is_moved = _move(document, _open(data, options.passwords)[0], moves)
+            document, is_moved = _move(document, open_document(data, options.passwords)[0], moves)
         if is_moved or password is not None:
             data = _plain_bytes(document)
         named = _with_named_letters(document) if may_name_signs(data) else None
@@ -165,22 +165,28 @@ def _move(document: Any, copy: Any, moves: Mapping[int, Move]) -> tuple[Any, boo
     return (copy if is_moved else document), is_moved
 
 
-def _check_magic(data: bytes) -> None:
+def check_magic(data: bytes) -> None:
+    """Raise ``UnreadableFile`` for bytes that are no PDF."""
     if not data:
         raise UnreadableFile("empty: it has no bytes")
     if _MAGIC not in data[:_MAGIC_WITHIN]:
         raise UnreadableFile("not a PDF: it does not begin with %PDF-")
 
 
-def _open(data: bytes, passwords: tuple[str, ...]) -> tuple[Any, str | None]:
-    """The document, and the password that opened it; None if it opens without."""
+def open_document(
+    data: bytes, passwords: tuple[str, ...], without_password: str = _NO_PASSWORD
+) -> tuple[Any, str | None]:
+    """The document of PDFium, and the password that opened it; None if it opens without.
+
+    Raises ``UnreadableFile``, with the reason ``without_password`` if it needs one and none is given.
+    """
     for password in (None, *passwords):
         try:
             return pypdfium2.PdfDocument(data, password=password), password
         except pypdfium2.PdfiumError as error:
             if error.err_code != pdfium.FPDF_ERR_PASSWORD:
                 raise UnreadableFile(_REASONS.get(error.err_code, f"damaged: {error}")) from None
-    raise UnreadableFile(_WRONG_PASSWORD if passwords else _NO_PASSWORD)
+    raise UnreadableFile(_WRONG_PASSWORD if passwords else without_password)
 
 
 def _plain_bytes(document: Any) -> bytes:
@@ -214,11 +220,16 @@ def _check_size(document: Any) -> None:
     if len(document) > MOST_PAGES:
         raise UnreadableFile(f"has {len(document):,} pages, more than {MOST_PAGES:,}; split it into smaller files")
     for place in range(len(document)):
-        width, height = _page_size(document, place)
-        if not (0 < width <= _LARGEST_SIDE and 0 < height <= _LARGEST_SIDE):
-            raise UnreadableFile(
-                f"page {place + 1} measures {width:,.0f} x {height:,.0f} points; PDF allows {_LARGEST_SIDE:,}"
-            )
+        check_page_size(document, place)
+
+
+def check_page_size(document: Any, place: int) -> None:
+    """Raise ``UnreadableFile`` for a page, counted from 0, that is larger than PDF allows, or cannot be loaded."""
+    width, height = _page_size(document, place)
+    if not (0 < width <= _LARGEST_SIDE and 0 < height <= _LARGEST_SIDE):
+        raise UnreadableFile(
+            f"page {place + 1} measures {width:,.0f} x {height:,.0f} points; PDF allows {_LARGEST_SIDE:,}"
+        )
 
 
 def _page_size(document: Any, place: int) -> tuple[float, float]:

@@ -1,9 +1,10 @@
-"""The envelope around every answer of the façade: ``{ok, data, meta, errors}``."""
+"""The envelope around every answer of the façade: ``{ok, data, meta, errors}``, with ``images`` of some."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from winnow import __version__
 from winnow.server.contracts import empty_answer
 from winnow.server.operations.answers.budget import dumps
+from winnow.server.operations.base import Image
 from winnow.server.transports.call_results import CallResult, Wrapper
 from winnow.server.transports.facade.problems import FacadeProblem, problem_of
 
@@ -22,11 +24,13 @@ class Envelope:
     data: Any
     meta: Mapping[str, Any]
     problem: FacadeProblem | None = None
+    images: Sequence[Image] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """The JSON value of the envelope."""
+        """The JSON value of the envelope; it has ``images`` where there are any."""
         errors = [self.problem.as_json()] if self.problem else []
-        return {"ok": self.problem is None, "data": self.data, "meta": dict(self.meta), "errors": errors}
+        value = {"ok": self.problem is None, "data": self.data, "meta": dict(self.meta), "errors": errors}
+        return {**value, "images": [*map(_image_json, self.images)]} if self.images else value
 
     @property
     def status(self) -> int:
@@ -47,7 +51,11 @@ def envelope_of(result: CallResult) -> Envelope:
     no payload. The failure of a script has one: its output and usage.
     """
     problem = problem_of(result.error) if result.error else None
-    return Envelope(data_of(result), _meta(result), problem)
+    return Envelope(data_of(result), _meta(result), problem, result.images)
+
+
+def _image_json(image: Image) -> dict[str, str]:
+    return {"mimeType": image.mime_type, "data": b64encode(image.data).decode("ascii")}
 
 
 def data_of(result: CallResult) -> dict[str, Any] | None:

@@ -107,12 +107,16 @@ def _describe_problem(status: int) -> dict[str, Any]:
 def _envelope(data: dict[str, Any], *, ok: bool) -> dict[str, Any]:
     errors = {"type": "array", "items": {"$ref": "#/components/schemas/Error"}}
     bounds = {"maxItems": 0} if ok else {"minItems": 1}
-    return _object(
+    envelope = _object(
         ok={"const": ok},
         data=data,
         meta={"$ref": "#/components/schemas/Meta"},
         errors=errors | bounds,
     )
+    if ok:  # of the answers that have any
+        images = {"type": "array", "items": _object(mimeType=_TEXT, data=_TEXT)}
+        envelope["properties"] = {**envelope["properties"], "images": images}
+    return envelope
 
 
 def _object(**properties: Any) -> dict[str, Any]:

@@ -174,6 +174,7 @@ class FacadeService:
                 links=kept.links,
                 failed=kept.failed,
                 rows=kept.rows,
+                images=kept.images,
             )
 
         return await self._call(client, replace(tool, handler=answer), arguments)

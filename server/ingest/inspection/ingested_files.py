@@ -1,0 +1,105 @@
+"""Opens the file that a document is from, if it is the one that was ingested: at its path, and unchanged since.
+
+A path is made of what the catalogue has of the document and of nothing else. Documents of archives and of Zotero's
+libraries, and single records, have no file of their own here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, BinaryIO
+
+from winnow.server.errors import WinnowError
+from winnow.server.ingest.change_detection import is_stamp_of
+from winnow.server.models import Document
+from winnow.server.readers.bounded_files import open_file
+from winnow.server.readers.documents import UnreadableFile
+from winnow.server.storage.base import DocumentStore
+from winnow.server.text.printable import one_line
+
+if TYPE_CHECKING:
+    from winnow.server.ingest.children.answers import MarkedPage
+    from winnow.server.ingest.children.page_drawing import PageDrawing
+
+_NOT_HERE = "{name} was not ingested from a file on the server's machine, so there is no page to show"
+_GONE = "{name} cannot be opened: {why}; put it back where it was, or ingest the place where it is now"
+_CHANGED = (
+    "{name} changed since it was ingested, so its pages may not be the cited ones; its operator can ingest it "
+    "again: winnow ingest"
+)
+_NOT_DRAWN = "page {number} of {name} cannot be shown: {why}; image=false shows its text"
+
+
+@dataclass(frozen=True, slots=True)
+class IngestedFile:
+    """The file of a document, open and as it was ingested."""
+
+    path: Path
+    file: BinaryIO
+
+
+def find_path(document: Document) -> Path | None:
+    """The path that a document's file was read from; None for a document without one."""
+    source, below = Path(document.source), PurePosixPath(document.uri)
+    if not source.is_absolute() or document.type == "record" or below.is_absolute() or ".." in below.parts:
+        return None
+    # A source that is a file has one document, which has its name.
+    return source if source.name == document.uri and not source.is_dir() else source / below
+
+
+def draw_ingested(
+    drawing: PageDrawing,
+    catalogue: DocumentStore,
+    document: Document,
+    number: int,
+    quotes: Sequence[str],
+    seconds: float,
+) -> MarkedPage:
+    """The picture of a page of a document's file, with the words of the quotes marked.
+
+    Raises:
+        WinnowError: as ``open_ingested``, and SOURCE_UNAVAILABLE for a file whose page cannot be drawn.
+        TimeoutError: others draw for longer than ``seconds``.
+    """
+    with open_ingested(catalogue, document) as opened:
+        try:
+            return drawing.draw(opened.file, opened.path, number, quotes, seconds)
+        except UnreadableFile as error:
+            name = repr(one_line(document.uri, 200))
+            raise WinnowError(
+                "SOURCE_UNAVAILABLE", _NOT_DRAWN.format(number=number, name=name, why=error)
+            ) from None
+
+
+@contextmanager
+def open_ingested(catalogue: DocumentStore, document: Document) -> Iterator[IngestedFile]:
+    """A context with the file of a document.
+
+    Raises:
+        WinnowError: UNSUPPORTED for a document without a file, SOURCE_UNAVAILABLE for a file that is not there,
+            became a link, or changed.
+    """
+    name, path = one_line(document.uri, 200), find_path(document)
+    if path is None:
+        raise WinnowError("UNSUPPORTED", _NOT_HERE.format(name=repr(name)))
+    try:
+        file = open_file(path)
+    except UnreadableFile as error:
+        raise WinnowError("SOURCE_UNAVAILABLE", _GONE.format(name=repr(name), why=error)) from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "its path is none of this system"
+        raise WinnowError("SOURCE_UNAVAILABLE", _GONE.format(name=repr(name), why=why)) from None
+    with file:
+        if not _is_unchanged(catalogue, document, file):
+            raise WinnowError("SOURCE_UNAVAILABLE", _CHANGED.format(name=repr(name)))
+        yield IngestedFile(path, file)
+
+
+def _is_unchanged(catalogue: DocumentStore, document: Document, file: BinaryIO) -> bool:
+    stamp = catalogue.stamp(document.project, document.source, document.uri)
+    status = os.fstat(file.fileno())
+    return stamp is not None and is_stamp_of(stamp, status.st_size, status.st_mtime_ns)

@@ -1,0 +1,1 @@
+"""Pictures of pages of a PDF, with the words of quotes marked."""
