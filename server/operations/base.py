@@ -235,7 +235,8 @@ class RequestContext:
     ``results`` has the large results of scripts, by connection, and ``saved`` the values they saved. ``jobs`` are
     those of the store, None in a process that runs none.
     ``generations`` are the generations of projects at their first use in this request, so that the whole answer
-    has the same. ``page_drawing`` draws pages of files, None in a process that draws none. ``warnings`` are those about the request itself, such as a filter that matches no document.
+    has the same. ``warnings`` are those about the request itself, such as a filter that matches no document.
+    ``page_drawing`` draws pages of files, None in a process that draws none.
     """
 
     index: Store

@@ -35,6 +35,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "documents": ("corpus.documents", "list documents, or count them by a field"),
         "read": ("corpus.read", "read a document"),
         "quote": ("quote", "quote what answers a question"),
+        "open": ("corpus.open_page", "show the page that a citation is about, with the quote marked"),
         "cite": ("corpus.cite", "cite passages, works and documents of a bibliography"),
         "exec": ("exec", "run a retrieval script in the sandbox"),
         "serve": ("serve", "serve MCP clients on stdio or HTTP"),

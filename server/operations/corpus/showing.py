@@ -261,7 +261,7 @@ def _lines_after(text: str, at: int) -> int:
 
 
 def render_shown(payload: dict[str, Any]) -> list[str]:
-    """The document and its place, then the lines, numbered where the document has no pages, with the mark in them."""
+    """The document and its place, then the lines with the mark, numbered where the document has no pages."""
     place = " | ".join(filter(None, (cite_place(payload), payload["type"])))
     lines = [
         f"[{payload['document_id']}] {payload['file']} | {payload['title']} | {place}; marked: {payload['mark']}"

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import ctypes
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import median
 from typing import Any
 
 import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
+from winnow.server.readers.pdf.page_boxes import has_upright_text
 from winnow.server.readers.pdf.visibility import look_at_page
 from winnow.server.readers.pdf_characters.letters import read_codes, read_letters
 from winnow.server.readers.pdf_characters.torn_words import HYPHEN
 from winnow.server.text.quotes.finding import closest, find_quote
-from winnow.server.text.quotes.sources import SourceText
+from winnow.server.text.quotes.sources import SourceText, fold_marked
 
 # A page with more characters is a file of data; its rest is not looked at.
 _MOST_CHARS = 100_000
@@ -24,6 +27,9 @@ _HIGHEST_BOX = 1.7
 _WIDEST_GAP = 4.0
 # Of the height of the lower one: boxes that share as much are of one line.
 _SAME_LINE = 0.5
+
+# Fewer letters may be a part of a word.
+_FEWEST_LETTERS = 12
 
 Edges = tuple[float, float, float, float]  # left, top, right, bottom, in pixels
 
@@ -40,12 +46,24 @@ def find_marks(page: Any, quotes: Sequence[str], size: tuple[int, int]) -> list[
     """The marks of quotes on a page (a ``PdfPage``) whose picture has this size; None for an absent quote."""
     if not quotes:
         return []
-    textpage = page.get_textpage()
+    textpage = _open_text(page)
     try:
         visible = _VisibleText(page, textpage, size)
         return [visible.find(quote) for quote in quotes]
     finally:
         textpage.close()
+
+
+def _open_text(page: Any) -> Any:
+    """The text of a page; PDFium reads the lines of one that lies on its side from the last to the first."""
+    turn = page.get_rotation()
+    if not turn or not has_upright_text(page):
+        return page.get_textpage()
+    page.set_rotation(0)
+    try:
+        return page.get_textpage()
+    finally:
+        page.set_rotation(turn)
 
 
 class _VisibleText:
@@ -72,10 +90,29 @@ class _VisibleText:
         """The mark of a quote, or of an altered form of it."""
         if found := find_quote(quote, self._source, 1):
             return Mark(self._boxes(found[0].start, found[0].end), is_exact=True)
+        if letters := self._find_letters(quote):
+            return Mark(self._boxes(*letters), is_exact=True)
         near = closest(quote, self._source)
         if near is None or not near.is_altered_quote:
             return None
         return Mark(self._boxes(near.start, near.end), is_exact=False)
+
+    def _find_letters(self, quote: str) -> tuple[int, int] | None:
+        """The characters that have the letters and digits of a quote, whatever is between them.
+
+        PDFium sees no blank at the end of a line of a turned page, and many within words whose letters are spaced.
+        """
+        asked = "".join(letter for _, letter in _letters(fold_marked(quote)))
+        if len(asked) < _FEWEST_LETTERS:
+            return None
+        ats, letters = self._letters
+        start = letters.find(asked)
+        return None if start < 0 else (ats[start], ats[start + len(asked) - 1] + 1)
+
+    @cached_property
+    def _letters(self) -> tuple[Sequence[int], str]:
+        found = [*_letters(self._source.text)]
+        return [at for at, _ in found], "".join(letter for _, letter in found)
 
     def _boxes(self, start: int, end: int) -> tuple[Edges, ...]:
         text = self._source.text
@@ -101,6 +138,13 @@ class _VisibleText:
         across, down = ctypes.c_int(), ctypes.c_int()
         pdfium.FPDF_PageToDevice(self._page, 0, 0, *self._size, 0, x, y, across, down)
         return across.value, down.value
+
+
+def _letters(text: str) -> Iterator[tuple[int, str]]:
+    """The letters and digits of a text in their usual shapes, each with the place of its character."""
+    for at, sign in enumerate(text):
+        shaped = sign if sign.isascii() else unicodedata.normalize("NFKC", sign)
+        yield from ((at, letter) for letter in shaped if letter.isalnum())
 
 
 def _level(boxes: Sequence[tuple[Edges, Edges]]) -> Iterator[Edges]:

@@ -61,14 +61,14 @@ def _find_move(document: Any, place: int) -> Move | None:
         (left, bottom, right, top), turn = page.get_bbox(), page.get_rotation()
         if turn == 0 and (left, bottom) == (0.0, 0.0):
             return None
-        turn = 0 if turn and _has_upright_text(page) else turn
+        turn = 0 if turn and has_upright_text(page) else turn
     finally:
         page.close()
     size = (top - bottom, right - left) if turn in (90, 270) else (right - left, top - bottom)
     return Move(_matrix(turn, left, bottom, right, top), size)
 
 
-def _has_upright_text(page: Any) -> bool:
+def has_upright_text(page: Any) -> bool:
     """Whether most of the text of a page is upright in the file, so that a viewer lays it on its side."""
     text = page.get_textpage()
     try:

@@ -49,7 +49,6 @@ _KEYED = re.compile(r"-?@\{?(?P<key>[^\s,{}]{1,200})\}?(?:, ?(?P<document>.{1,10
 
 
 @app.command(
-    "open",
     epilog=examples(
         "winnow open guide/backups.md --quote 'kept for ninety days'",
         "winnow open report.pdf --page 12",
