@@ -37,6 +37,7 @@ _FAMILIES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "earlier": ("Tools: earlier names", ("search_sections", "get_section_text")),
     "research": ("Tools: projects and ingests", ()),
     "core": ("Tools: plans, citations and exports", ()),
+    "pages": ("Tools: the cited page", ()),
     "claims": ("Tools: a notebook of claims", ()),
 }
 

@@ -214,7 +214,8 @@ class Settings(BaseModel):
     tools: ToolSets = Field(
         default=("all",),
         description="listed tools: all, or code for execute_code, kb_retrieve_evidence and help alone; "
-        "research adds tools for projects with sources, core for plans, citations and exports, claims a notebook",
+        "research adds tools for projects with sources, core for plans, citations and exports, claims a notebook, "
+        "pages the cited page as an image",
     )
     tool_names: Literal["underscore", "dotted"] = Field(
         default="underscore",

@@ -133,7 +133,7 @@ async def test_a_row_of_a_search_is_shown_with_its_quote(application: Applicatio
             "kb_retrieve_evidence", {"question": "at how many degrees is the kiln kept"}
         )
         quotes = (found.structured_content or {})["quotes"]
-        quote = next(row for row in quotes if "ninety" in row["quote"] and "furnace" not in row["quote"])
+        quote = next(row for row in quotes if "kiln" in row["quote"] and "furnace" not in row["quote"])
         for name in ("passage_id", "section_id"):
             asked = {"passage_id": quote[name], "quote": quote["quote"]}
             shown = Shown.of(await client.call_tool("kb_show", asked))

@@ -23,6 +23,7 @@ FAMILIES: Mapping[str, int] = {
     "rendering": 17,
     "transport": 36,
     "scope": 1,
+    "shown_pages": 7,
     "documents": 9,
     "scanning": 8,
     "session_state": 3,

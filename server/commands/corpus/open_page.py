@@ -123,7 +123,7 @@ async def _read_citation(kb: Knowledge, citation: str) -> dict[str, Any]:
     if is_chunk_id(text):
         return {"passage_id": text}
     if linked := _LINKED.match(text):
-        return {"document": linked["document"], "page": int(linked["page"])}
+        return {"document": linked["document"], "page": linked["page"]}
     text = text.removeprefix("[").removesuffix("]") if text.startswith(("[@", "[-@")) else text
     placed = _PLACED.match(text)
     text, page = (placed["rest"], placed["page"]) if placed else (text, None)

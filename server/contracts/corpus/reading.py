@@ -36,7 +36,7 @@ _Count = Annotated[int, Field(ge=0, le=10**12)]
 _Date = Annotated[str, StringConstraints(max_length=40)]
 
 
-def _asked_pages(value: Any) -> tuple[int, int] | str:
+def read_pages(value: Any) -> tuple[int, int] | str:
     """The first and the last page of a number, of "12-14", or of a ``page_span``; of "p. iv" what is printed.
 
     Raises:
@@ -66,7 +66,7 @@ def _ends_of(value: Any) -> tuple[int, int]:
 # The first and the last page by their numbers in the file, or what is printed on pages: "iv", "iv-vi".
 AskedPages = Annotated[
     tuple[int, int] | str,
-    BeforeValidator(_asked_pages),
+    BeforeValidator(read_pages),
     WithJsonSchema({"type": "string", "minLength": 1, "maxLength": _LOCATOR_CHARS}),
 ]
 

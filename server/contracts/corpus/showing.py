@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints
 
 from winnow.server.contracts.base import DESCRIBED, Arguments, Cited, Meta, Payload, Scope
-from winnow.server.contracts.corpus.reading import AskedPages
 from winnow.server.contracts.kb import PassageId
 
 MAX_QUOTE_CHARS = 2_000
 MAX_SHOWN_CHARS = 16_000
 
+
+def _as_text(value: Any) -> Any:
+    return str(value) if type(value) is int else value
+
+
 # Whether the quote stands there word for word, with other words, or not at all; "passage": no quote was given, and
 # the passage itself is marked; "none": nothing was to be marked.
 MarkKind = Literal["exact", "closest", "absent", "passage", "none"]
+# A number or a text: pages are numbered, or named by what is printed on them.
+PageName = Annotated[str, BeforeValidator(_as_text), StringConstraints(min_length=1, max_length=300)]
 _Offset = Annotated[int, Field(ge=0, le=MAX_SHOWN_CHARS)]
 
 
@@ -28,7 +34,7 @@ class ShowPage(Arguments):
     document: Annotated[str, StringConstraints(min_length=1, max_length=1000)] | None = Field(
         default=None, description="in its place: document_id, path or title", json_schema_extra=DESCRIBED
     )
-    page: AskedPages | None = Field(
+    page: PageName | None = Field(
         default=None,
         description='of a document: its number in page_span, or "p. iv" as printed',
         json_schema_extra=DESCRIBED,

@@ -18,6 +18,7 @@ from winnow.server.bibliographies.locators import (
     place_at,
     work_fields,
 )
+from winnow.server.contracts.corpus.reading import read_pages
 from winnow.server.contracts.corpus.showing import MAX_SHOWN_CHARS, MarkKind, ShowAnswer, ShowPage
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.inspection.ingested_files import draw_ingested, find_path
@@ -117,10 +118,17 @@ def _find_cited(context: RequestContext, request: ShowPage) -> _Cited:
     places = context.index.catalogue.places(document.id)
     if request.page is None:
         return _Cited(document, text, places, 0, len(text))
-    first, last = find_numbers(places, request.page)
+    first, last = find_numbers(places, _read_pages(request.page))
     if first != last:
         context.warnings.append(_FIRST_PAGE)
     return _Cited(document, text, places, *find_pages(places, (first, first), len(text)))
+
+
+def _read_pages(name: str) -> tuple[int, int] | str:
+    try:
+        return read_pages(name)
+    except ValueError as error:
+        raise WinnowError("INVALID_REQUEST", f"page: {error}") from None
 
 
 def _find_passage(context: RequestContext, request: ShowPage, passage_id: str) -> _Cited:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ _WIDEST_GAP = 4.0
 # Of the height of the lower one: boxes that share as much are of one line.
 _SAME_LINE = 0.5
 
+_SIGNS_BEFORE, _SIGNS_AFTER = re.compile(r"\A[\W_]+"), re.compile(r"(?<![\W_])[\W_]+\Z")
 # Fewer letters may be a part of a word.
 _FEWEST_LETTERS = 12
 
@@ -89,13 +91,23 @@ class _VisibleText:
     def find(self, quote: str) -> Mark | None:
         """The mark of a quote, or of an altered form of it."""
         if found := find_quote(quote, self._source, 1):
-            return Mark(self._boxes(found[0].start, found[0].end), is_exact=True)
+            return Mark(self._boxes(*self._with_signs(quote, found[0].start, found[0].end)), is_exact=True)
         if letters := self._find_letters(quote):
-            return Mark(self._boxes(*letters), is_exact=True)
+            return Mark(self._boxes(*self._with_signs(quote, *letters)), is_exact=True)
         near = closest(quote, self._source)
         if near is None or not near.is_altered_quote:
             return None
         return Mark(self._boxes(near.start, near.end), is_exact=False)
+
+    def _with_signs(self, quote: str, start: int, end: int) -> tuple[int, int]:
+        """The characters, and the signs around them that the quote has, too: its brackets, its stop."""
+        before, after = _SIGNS_BEFORE.search(quote), _SIGNS_AFTER.search(quote)
+        text = self._source.text
+        while before and start > 0 and text[start - 1] in before[0] and not text[start - 1].isspace():
+            start -= 1
+        while after and end < len(text) and text[end] in after[0] and not text[end].isspace():
+            end += 1
+        return start, end
 
     def _find_letters(self, quote: str) -> tuple[int, int] | None:
         """The characters that have the letters and digits of a quote, whatever is between them.
