@@ -65,6 +65,7 @@ async def calls_of(door: Door) -> Mapping[str, dict[str, Any]]:
         "kb.expand_excerpt": {"passage_id": passages[0]},
         "kb.documents": {},
         "kb.read": {"document": "guide/backups.md"},
+        "kb.show": {"document": "guide/backups.md", "quote": QUOTE},
         "semantic_search": {"query": QUESTION, "response_mode": "full"},
         "graph.describe": {},
         "graph.expand": {"ids": sections[:1]},

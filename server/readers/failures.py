@@ -6,6 +6,7 @@ import signal
 
 STOPPED = "the ingest was stopped"
 TOO_LARGE = "needs more memory than its reader may have; split it"
+NO_PAGE = "has no page"  # how the reason begins where a page is asked for that a file does not have
 NO_ANSWER = "its parser gave no answer"
 
 

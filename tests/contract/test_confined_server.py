@@ -127,6 +127,7 @@ CALLS: dict[str, Callable[[str], dict[str, Any]]] = {
     "kb.documents": lambda _: {"limit": 1000},
     "kb.repeats": lambda _: {"min_chars": 20},
     "kb.read": lambda chunk: {"document": chunk},
+    "kb.show": lambda chunk: {"passage_id": chunk},
     "kb.cite": lambda chunk: {"rows": [{"id": chunk}]},
     "graph.describe": lambda chunk: {"ids": [chunk]},
     "graph.expand": lambda chunk: {"ids": [chunk], "hops": 5, "page_size": 200},

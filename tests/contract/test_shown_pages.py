@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from base64 import b64decode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from mcp_types import CallToolResult, ImageContent, TextContent
 
 from tests.ingesting import ingest_paths
 from tests.page_pixels import Pixels, is_paper, is_yellow
-from tests.pdf_files import PdfFile, build_pdf, paragraph
+from tests.pdf_files import Box, Drawing, PdfFile, build_pdf, paragraph
 from tests.serving import serve
 from tests.two_projects import make_client
 from winnow.server.backends.opening import open_backends
@@ -42,8 +42,13 @@ LINES = ["# Rules", "", "One rule is here.", "Backups are kept for ninety days."
 def write_files(folder: Path) -> Path:
     """A PDF of three pages that are numbered from ii on, and a text."""
     folder.mkdir()
-    pages = [paragraph(72, 760, [FURNACE, "Nobody enters."]), paragraph(72, 760, ["A page.", KILN]), []]
+    pages: list[Sequence[Drawing]] = [
+        paragraph(72, 760, [FURNACE, "Nobody enters."]),
+        paragraph(72, 760, ["A page.", KILN]),
+        [],
+    ]
     pages[2] = paragraph(72, 760, ["It goes on until", "the evening comes."])
+    pages.append([Box(100, 100, 300, 300, (1, 0, 0))])  # a drawing without words
     file = PdfFile(pages, labels="0 << /S /r /St 2 >>")
     (folder / "kilns.pdf").write_bytes(build_pdf(file))
     (folder / "rules.md").write_text("\n".join(LINES) + "\n", "utf-8")
@@ -164,6 +169,16 @@ async def test_a_page_is_shown_by_its_number_or_by_what_is_printed(
     assert (shown.data["page_span"], shown.data["mark"], len(shown.images)) == ([number, number], "none", 1)
 
 
+async def test_a_page_without_words_is_shown_and_a_quote_is_said_to_be_elsewhere(application: Application) -> None:
+    shown = await show(application, document="kilns.pdf", page=4, quote=KILN)
+    pixels = Pixels.of(shown.images[0])
+    assert (shown.data["page_span"], shown.data["mark"]) == ([4, 4], "absent")
+    assert pixels.at(pixels.width * 250 // 595, pixels.height * 600 // 842) == (255, 0, 0)
+    assert shown.warnings == ("the quote is not on this page; it is on p. iii (file page 2)",)
+    without = await show(application, document="kilns.pdf", page=4, image=False)
+    assert (without.reason, without.message[:28]) == ("INVALID_REQUEST", "page: there is no file page ")
+
+
 async def test_without_an_image_a_page_is_its_text_with_the_quote_marked(application: Application) -> None:
     shown = await show(application, document="kilns.pdf", quote=KILN, image=False)
     start, end = shown.data["marked"]
@@ -208,7 +223,7 @@ async def test_a_quote_of_another_page_is_not_marked_and_the_warning_names_its_p
         ({"document": "absent.pdf"}, "NOT_FOUND", "document: none that this call reaches"),
         ({"document": "../files/kilns.pdf"}, "NOT_FOUND", "document: none that this call reaches"),
         ({"document": "/etc/passwd"}, "NOT_FOUND", "document: none that this call reaches"),
-        ({"document": "kilns.pdf", "page": 9}, "INVALID_REQUEST", "page: there is no file page 9"),
+        ({"document": "kilns.pdf", "page": 9}, "INVALID_REQUEST", "page: 'kilns.pdf' has no page 9; it has 4"),
         ({"document": "kilns.pdf", "quote": "--"}, "INVALID_REQUEST", "quote: it has no words to look for"),
         ({"document": "kilns.pdf", "quote": "Winter wheat ripens"}, "NOT_FOUND", "quote: it does not stand in"),
         ({"document": "kilns.pdf", "scope": {"project_id": "another"}}, "SCOPE_VIOLATION", ""),

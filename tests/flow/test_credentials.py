@@ -39,6 +39,7 @@ ARGUMENTS = {
     "documents": [],
     "read": ["backups.md"],
     "quote": ["how are backups encrypted"],
+    "open": ["backups.md"],
     "cite": ["how are backups encrypted"],
     "exec": ["{script}"],
     "serve": [],

@@ -41,6 +41,7 @@ STARTS: dict[str, tuple[str, ...]] = {
     "man": (),
     "migrate": ("--to", "moved"),
     "model": ("show",),
+    "open": ("guide/networking.md", "--quote", "A proxy forwards requests", "--project", "handbook"),
     "pack": ("list",),
     "project": ("list",),
     "prompt": ("list",),

@@ -18,6 +18,7 @@ from winnow.server.ingest.change_detection import is_stamp_of
 from winnow.server.models import Document
 from winnow.server.readers.bounded_files import open_file
 from winnow.server.readers.documents import UnreadableFile
+from winnow.server.readers.failures import NO_PAGE
 from winnow.server.storage.base import DocumentStore
 from winnow.server.text.printable import one_line
 
@@ -62,7 +63,8 @@ def draw_ingested(
     """The picture of a page of a document's file, with the words of the quotes marked.
 
     Raises:
-        WinnowError: as ``open_ingested``, and SOURCE_UNAVAILABLE for a file whose page cannot be drawn.
+        WinnowError: as ``open_ingested``, INVALID_REQUEST for a page that the file does not have, and
+            SOURCE_UNAVAILABLE for one that cannot be drawn.
         TimeoutError: others draw for longer than ``seconds``.
     """
     with open_ingested(catalogue, document) as opened:
@@ -70,6 +72,8 @@ def draw_ingested(
             return drawing.draw(opened.file, opened.path, number, quotes, seconds)
         except UnreadableFile as error:
             name = repr(one_line(document.uri, 200))
+            if str(error).startswith(NO_PAGE):
+                raise WinnowError("INVALID_REQUEST", f"page: {name} {error}") from None
             raise WinnowError(
                 "SOURCE_UNAVAILABLE", _NOT_DRAWN.format(number=number, name=name, why=error)
             ) from None

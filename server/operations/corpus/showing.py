@@ -58,7 +58,10 @@ _CLOSEST_CHARS = 120
 
 @dataclass(frozen=True, slots=True)
 class _Cited:
-    """A document with its text and places, and the part of it that a call names."""
+    """A document with its text and places, and the part of it that a call names.
+
+    ``textless``: the page that it names where that has no text: a drawing, or a scan.
+    """
 
     document: Document
     text: str
@@ -66,9 +69,14 @@ class _Cited:
     start: int
     end: int
     is_passage: bool = False
+    textless: Place | None = None
 
     def place_of(self, at: int) -> Place | None:
         return self.places[place_at(self.places, at)] if self.places else None
+
+    @property
+    def places_shown(self) -> Sequence[Place]:
+        return self.places if self.textless is None else (self.textless,)
 
     def end_of_place(self, at: int) -> int:
         """The end of the page or other place of a character."""
@@ -93,7 +101,7 @@ def show_page(context: RequestContext, request: ShowPage) -> Answer:
         "file": one_line(cited.document.uri, 1_000),
         "title": one_line(cited.document.title or cited.document.uri),
         "type": cited.document.type,
-        **locator_fields(cited.places, spot.start, spot.start + 1, address_of(cited.document)),
+        **locator_fields(cited.places_shown, spot.start, spot.start + 1, address_of(cited.document)),
         **work_fields(cited.document.metadata),
         "mark": spot.kind,
     }
@@ -118,9 +126,13 @@ def _find_cited(context: RequestContext, request: ShowPage) -> _Cited:
     places = context.index.catalogue.places(document.id)
     if request.page is None:
         return _Cited(document, text, places, 0, len(text))
-    first, last = find_numbers(places, _read_pages(request.page))
+    asked = _read_pages(request.page)
+    first, last = find_numbers(places, asked)
     if first != last:
         context.warnings.append(_FIRST_PAGE)
+    is_seen = document.type == "pdf" and request.image
+    if is_seen and not isinstance(asked, str) and all(place.number != first for place in places):
+        return _Cited(document, text, places, 0, 0, textless=Place(0, "page", first))
     return _Cited(document, text, places, *find_pages(places, (first, first), len(text)))
 
 
@@ -189,7 +201,7 @@ def _add_picture(
     context: RequestContext, cited: _Cited, spot: _Spot, request: ShowPage, payload: dict[str, Any]
 ) -> tuple[dict[str, Any], tuple[Image, ...]]:
     assert context.page_drawing is not None
-    place = cited.place_of(spot.start)
+    place = cited.textless or cited.place_of(spot.start)
     number = place.number if place is not None and place.kind == "page" else 1
     quotes = _quotes_on_page(cited, spot, request.quote)
     seconds = current_deadline().at_most(OTHER_SECONDS)
@@ -217,9 +229,9 @@ def _quotes_on_page(cited: _Cited, spot: _Spot, quote: str | None) -> Sequence[s
 
 
 def _url_of(cited: _Cited, spot: _Spot) -> str:
-    """The address of the file, and of the page that is shown; "" for a document without a file here."""
-    path, place = find_path(cited.document), cited.place_of(spot.start)
-    if path is None:
+    """The address of the file, and of the page that is shown; "" where there is none on this machine."""
+    path, place = find_path(cited.document), cited.textless or cited.place_of(spot.start)
+    if path is None or not path.is_file():
         return ""
     is_page = cited.document.type == "pdf" and place is not None and place.kind == "page"
     return path.as_uri() + (f"#page={place.number}" if place is not None and is_page else "")

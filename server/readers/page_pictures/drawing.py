@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winnow.server.readers.documents import UnreadableFile
+from winnow.server.readers.failures import NO_PAGE
 from winnow.server.readers.page_pictures.marking import Edges, Mark, find_marks
 from winnow.server.readers.page_pictures.png import COLOURS, MAX_PICTURE_BYTES, MAX_SIDE_PIXELS, write_png
 from winnow.server.readers.pdf.document import check_magic, check_page_size, open_document
@@ -42,7 +43,7 @@ def draw_page(file: BinaryIO, number: int, quotes: Sequence[str]) -> MarkedPictu
     document, _ = open_document(data, (), _ENCRYPTED)
     try:
         if not 1 <= number <= len(document):
-            raise UnreadableFile(f"has no page {number}; it has {len(document)}")
+            raise UnreadableFile(f"{NO_PAGE} {number}; it has {len(document)}")
         check_page_size(document, number - 1)
         page = document[number - 1]
         try:
