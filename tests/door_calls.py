@@ -19,6 +19,7 @@ OWN = frozenset(
         *("session_id", "passage_id", "scratch_uri", "next_cursor", "job_id", "execution_id", "result_uri"),
         *("wall_ms", "cpu_ms", "memory_peak_bytes", "created_at", "started_at", "finished_at", "updated_at"),
         *("ids", "at"),
+        "url",  # addresses of files are for pipes alone
     }
 )
 # How far a job is differs from one moment to the next.
