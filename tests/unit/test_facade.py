@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winnow.server.errors import REASONS, WinnowError
+from winnow.server.operations.base import Image
 from winnow.server.runtime.sessions.identities import key_name, unproven_name
 from winnow.server.tools.table import TOOLS, Tool
 from winnow.server.transports.call_results import CallResult
@@ -148,6 +150,8 @@ def test_by_content_only_answers_are_kept_apart_by_client_and_bounded_in_bytes()
     assert replays.by_content(ONE, "failed") is None
     replays.keep(ONE, "too large", result_of(size=10_000))
     assert replays.by_content(ONE, "too large") is None
+    replays.keep(ONE, "a picture", replace(result_of(), images=(Image(bytes(1_000), "image/png"),)))
+    assert replays.by_content(ONE, "a picture") is None
     for number in range(20):
         replays.keep(ONE, f"more {number}", result_of())
     assert replays.by_content(ONE, "content") is None

@@ -51,6 +51,7 @@ def test_much_that_is_listed_and_not_read_raises_one_alert_an_hour_and_then_a_li
         world.show(range(10))
     assert (caught.value.reason, caught.value.retry_after_s) == ("RATE_LIMIT", HOUR)
     world.show([1, 2], "kb.read_excerpt")  # reading goes on
+    world.show([3], "kb.show")  # and so does looking
     world.clock.seconds += HOUR
     assert world.show(range(10)) is None
 

@@ -42,6 +42,7 @@ _READING = frozenset(
     {
         "kb.read",
         "kb.read_excerpt",
+        "kb.show",
         "kb.expand_excerpt",
         "kb.extract_evidence",
         "kb.retrieve_evidence",

@@ -144,4 +144,5 @@ def _owner(client: str) -> str:
 
 def _size_of(kept: Kept) -> int:
     # The text of a result is not in its usage here, and is no longer than its payload may be.
-    return 2 * int(kept.result.usage["bytes"])
+    images = sum(len(image.data) for image in kept.result.images)
+    return 2 * int(kept.result.usage["bytes"]) + images
