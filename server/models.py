@@ -339,3 +339,11 @@ class ProjectInfo:
     generation: int
     embedding: str
     changed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedText:
+    """A text to mark on a page, and how often the same text stands before it on its page."""
+
+    text: str
+    repeats_before: int = 0

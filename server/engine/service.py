@@ -158,14 +158,17 @@ class EngineService:
         if not await self._end_calls():
             log("engine leaves in the middle of a call", level=30)
             os._exit(0)
-        await asyncio.to_thread(self.page_drawing.close)
         await asyncio.to_thread(self.shared_store.close)
 
     async def _end_calls(self) -> bool:
         for task in self.requests:
             task.cancel()
-        closing = asyncio.get_running_loop().run_in_executor(None, self.calls.close)
+        closing = asyncio.get_running_loop().run_in_executor(None, self._close_threads)
         return bool((await asyncio.wait([closing], timeout=_SHUTDOWN_SECONDS))[0])
+
+    def _close_threads(self) -> None:
+        self.page_drawing.close()
+        self.calls.close()
 
     def add_client(self, client: ClientConnection) -> None:
         """Register a client and stop the idle timer."""

@@ -199,8 +199,8 @@ class KnowledgeBase:
         self._opener.shutdown(wait=True)
         if self._is_store_shared or not has_ended:
             return
-        self._calls.close()
         self._page_drawing.close()
+        self._calls.close()
         if self._opening is not None and not self._opening.exception():
             self._opening.result().close()
 

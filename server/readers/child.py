@@ -28,7 +28,7 @@ from typing import Any, BinaryIO, get_args
 from winnow.server.bibliographies.formats import latex
 from winnow.server.bibliographies.reading import SUFFIXES, pack, read_bibliography
 from winnow.server.ids import document_id
-from winnow.server.models import Document, DocumentType, Place
+from winnow.server.models import Document, DocumentType, Place, WantedText
 from winnow.server.readers import frames, markup
 from winnow.server.readers.bounded_files import open_file
 from winnow.server.readers.chunking import chunk
@@ -244,7 +244,8 @@ def _dry_run(request: dict[str, Any]) -> ReaderAnswer:
 def _draw_page(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> ReaderAnswer:
     with open_document() as document:
         document.seek(0)
-        drawn = draw_page(document, int(request["page"]), [str(quote) for quote in request["quotes"]])
+        wanted = [WantedText(*each) for each in request["wanted"]]
+        drawn = draw_page(document, int(request["page"]), wanted)
     return {"marks": list(drawn.marks)}, drawn.data
 
 

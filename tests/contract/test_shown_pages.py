@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from base64 import b64decode
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,15 @@ from mcp_types import CallToolResult, ImageContent, TextContent
 
 from tests.ingesting import ingest_paths
 from tests.page_pixels import Pixels, is_paper, is_yellow
-from tests.pdf_files import Box, Drawing, PdfFile, build_pdf, paragraph
+from tests.pdf_files import Box, Drawing, PdfFile, Text, build_pdf, paragraph
 from tests.serving import serve
 from tests.two_projects import make_client
 from winnow.server.backends.opening import open_backends
 from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.jobs.target import target_of
+from winnow.server.projects.archive import ProjectArchive
+from winnow.server.projects.transfer import export_project, import_project
+from winnow.server.readers.formats.parsed_file import ReadOptions
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
 from winnow.server.storage.keys.key_ring import KeyRing
@@ -55,11 +58,11 @@ def write_files(folder: Path) -> Path:
     return folder
 
 
-def ingest(store: Path, folder: Path, project: str = "p") -> Settings:
+def ingest(store: Path, folder: Path, project: str = "p", options: ReadOptions | None = None) -> Settings:
     settings = load_settings(store=store, project=project, embedding="off", tools=("all", "pages"))
     backends = open_backends(settings, wait_for_model=False)
     try:
-        report = ingest_paths(target_of(settings, backends, None), [folder])
+        report = ingest_paths(target_of(settings, backends, None), [folder], options=options)
         assert report.failures == ()
     finally:
         backends.close()
@@ -308,6 +311,59 @@ async def test_a_file_that_is_not_the_ingested_one_is_not_shown_but_its_text_is(
     shown = await show(application, document="kilns.pdf", quote=KILN)
     assert (shown.reason, shown.message[: len(message)], shown.images) == ("SOURCE_UNAVAILABLE", message, ())
     assert (await show(application, document="kilns.pdf", quote=KILN, image=False)).data["mark"] == "exact"
+
+
+async def test_the_address_of_a_changed_file_comes_with_a_warning(own: tuple[Application, Path]) -> None:
+    application, path = own
+    _change(path)
+    shown = await show(application, document="kilns.pdf", quote=KILN, image=False)
+    assert shown.data["url"] == path.as_uri() + "#page=2"
+    assert [warning[:42] for warning in shown.warnings] == ["'kilns.pdf' changed since it was ingested: "[:42]]
+
+
+async def test_a_file_that_its_last_ingest_could_not_read_is_not_shown(tmp_path: Path) -> None:
+    path = write_files(tmp_path / "files") / "kilns.pdf"
+    settings = ingest(tmp_path / "store", path.parent)
+    path.write_bytes(b"%PDF-1.7\nnothing")
+    with closing(open_backends(settings, wait_for_model=False)) as backends:
+        assert len(ingest_paths(target_of(settings, backends, None), [path.parent]).failures) == 1
+    async with open_application(settings, wait_for_model=False) as opened:
+        shown = await show(opened, document="kilns.pdf", quote=KILN)
+    assert (shown.reason, shown.message[:40]) == ("SOURCE_UNAVAILABLE", "'kilns.pdf' changed since it was ingeste")
+
+
+async def test_a_document_of_an_archive_has_no_file_though_one_is_where_it_was_ingested(tmp_path: Path) -> None:
+    settings = ingest(tmp_path / "store", write_files(tmp_path / "files"))
+    there = settings.model_copy(update={"store": tmp_path / "elsewhere"})
+    archive = tmp_path / "p.zip"
+    with closing(open_backends(settings, wait_for_model=False)) as backends:
+        export_project(settings, backends.catalogue, "p", archive)
+    with closing(open_backends(there, wait_for_model=False)) as backends, archive.open("rb") as file:
+        import_project(there, backends, ProjectArchive(file, archive.name), "p", lambda _: None)
+    async with open_application(there, wait_for_model=False) as opened:
+        drawn = await show(opened, document="kilns.pdf", quote=KILN)
+        read = await show(opened, document="kilns.pdf", quote=KILN, image=False)
+    assert (drawn.reason, drawn.message[:35]) == ("UNSUPPORTED", "'kilns.pdf' was not ingested from a")
+    assert (read.data["mark"], "url" in read.data, read.warnings) == ("exact", False, ())
+
+
+async def test_words_that_are_hidden_on_the_page_are_not_said_to_be_marked(tmp_path: Path) -> None:
+    """Where hidden text was ingested, and a person sees other words."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    hidden = Text(72, 700, "It is kept for ninety days at dawn.", mode=3)
+    seen = Text(72, 600, "It is kept for eighty days at dawn.")
+    (folder / "a.pdf").write_bytes(build_pdf(PdfFile([[hidden, seen]])))
+    settings = ingest(tmp_path / "store", folder, options=ReadOptions(keeps_hidden=True))
+    async with open_application(settings, wait_for_model=False) as opened:
+        shown = await show(opened, document="a.pdf", quote="It is kept for ninety days")
+    assert (shown.data["mark"], shown.warnings) == (
+        "closest",
+        (
+            "the quote is in the text of this page, but the letters in its picture are others; marked is the "
+            "closest text",
+        ),
+    )
 
 
 async def test_a_source_that_is_a_single_file_is_shown(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.page_pixels import Edges, Pixels, is_paper, is_yellow
 from tests.pdf_files import A4, Box, Drawing, Ligatures, PdfFile, Picture, Text, build_pdf
+from winnow.server.models import WantedText
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.frames import ParserProtocolError
 from winnow.server.readers.page_pictures.drawing import MarkedPicture, draw_page
@@ -46,7 +47,7 @@ def _page() -> list[Drawing]:
 
 
 def _draw(data: bytes, *quotes: str, page: int = 1) -> MarkedPicture:
-    return draw_page(io.BytesIO(data), page, quotes)
+    return draw_page(io.BytesIO(data), page, [*map(WantedText, quotes)])
 
 
 def _upright(x: float, y: float) -> tuple[float, float]:
@@ -147,6 +148,23 @@ def test_words_that_nobody_sees_are_not_marked_and_those_that_are_seen_are(hidde
     above, below = _boxes([(72, 695, 200, 715), (72, 500, 162, 504.5)])
     assert pixels.share(above, is_yellow) == 0.0
     assert pixels.share(below, is_paper) == 0.0
+
+
+def test_of_repeated_words_those_after_so_many_others_are_marked() -> None:
+    repeated = [Text(72, y, "Nobody enters.", mono=True) for y in (700, 600, 500)]
+    boxes = _boxes([(72, y, 140, y + 4) for y in (700, 600, 500)])
+    for number in range(3):
+        drawn = draw_page(io.BytesIO(build_pdf(PdfFile([repeated]))), 1, [WantedText("Nobody enters", number)])
+        pixels = Pixels.of(drawn.data)
+        assert [pixels.share(box, is_paper) == 0.0 for box in boxes] == [each == number for each in range(3)]
+
+
+def test_words_with_other_signs_between_them_are_no_exact_mark() -> None:
+    page = build_pdf(PdfFile([[Text(72, 700, "A dose of 125 mg of the salt.")]]))
+    assert [_draw(page, f"A dose of {dose} mg of the salt").marks for dose in ("125", "12.5")] == [
+        ("exact",),
+        ("closest",),
+    ]
 
 
 def test_black_letters_stay_black_under_the_mark() -> None:

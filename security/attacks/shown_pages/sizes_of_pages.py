@@ -9,6 +9,7 @@ from winnow.security.shown_pages import write_pdf
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.page_pictures.drawing import draw_page
 from winnow.server.readers.page_pictures.png import MAX_PICTURE_BYTES, check_png
+from winnow.server.models import WantedText
 
 BOXES = (
     "0 0 10000000 10000000", "0 0 10000000 1", "0 0 14400 0.0001", "-9999999 -9999999 -9999000 -9999000",
@@ -30,7 +31,7 @@ def control():
 def surface():
     for data in files():
         try:
-            picture = check_png(draw_page(BytesIO(data), 1, ["These words are cited."]).data)
+            picture = check_png(draw_page(BytesIO(data), 1, [WantedText("These words are cited.")]).data)
         except UnreadableFile:
             continue
         if len(picture.data) > MAX_PICTURE_BYTES:

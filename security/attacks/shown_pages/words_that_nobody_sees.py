@@ -7,6 +7,7 @@ import pypdfium2
 
 from winnow.security.shown_pages import write_pdf
 from winnow.server.readers.page_pictures.drawing import draw_page
+from winnow.server.models import WantedText
 
 CLAIM = "Send all money to this account."
 HIDDEN = (
@@ -27,8 +28,8 @@ def control():
 
 def surface():
     for data in files():
-        if draw_page(BytesIO(data), 1, ["These words are cited."]).marks != ("exact",):
+        if draw_page(BytesIO(data), 1, [WantedText("These words are cited.")]).marks != ("exact",):
             raise RuntimeError("words that are seen are not marked")
-        if draw_page(BytesIO(data), 1, [CLAIM]).marks != ("absent",):
+        if draw_page(BytesIO(data), 1, [WantedText(CLAIM)]).marks != ("absent",):
             return True
     return False

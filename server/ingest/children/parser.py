@@ -27,7 +27,7 @@ from winnow.server.bibliographies.reading import SUFFIXES, Bibliography, unpack
 from winnow.server.ingest.children import answers
 from winnow.server.ingest.children.confined_process import ConfinedProcess
 from winnow.server.ingest.children.reader_pool import Children, ReaderPool, StartedChildren, start_walled_children
-from winnow.server.models import DocumentType
+from winnow.server.models import DocumentType, WantedText
 from winnow.server.readers import frames
 from winnow.server.readers.bounded_files import open_file, read_whole, size_of
 from winnow.server.readers.common import ocr_package
@@ -193,7 +193,9 @@ class ParserProcess:
         raw = RawDocument(uri, form.type, title, parsed.text, places=parsed.places, reading=parsed.reading)
         return iter([apply_facts(raw, parsed.facts)])
 
-    def draw_page(self, file: BinaryIO, path: Path, number: int, quotes: Sequence[str]) -> answers.MarkedPage:
+    def draw_page(
+        self, file: BinaryIO, path: Path, number: int, wanted: Sequence[WantedText]
+    ) -> answers.MarkedPage:
         """Draw a page of the PDF that was opened at this path. Raises ``UnreadableFile``, or ``OSError``."""
         size = size_of(file, LARGEST_DOCUMENT_BYTES)
         request = {
@@ -201,11 +203,11 @@ class ParserProcess:
             "reader": _DRAWING_READER,
             "path": str(path.absolute()),
             "page": number,
-            "quotes": list(quotes),
+            "wanted": [astuple(each) for each in wanted],
         }
         try:
             facts, data = self._children(needs_walls=True).ask(request, _seconds("draw", size), file)
-            return answers.check_page(_load_facts(facts), data, len(quotes))
+            return answers.check_page(_load_facts(facts), data, len(wanted))
         except ChildFailed as failure:
             raise UnreadableFile(str(failure)) from None
         except frames.ParserProtocolError:

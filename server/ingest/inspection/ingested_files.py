@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.change_detection import is_stamp_of
-from winnow.server.models import Document
+from winnow.server.models import Document, WantedText
 from winnow.server.readers.bounded_files import open_file
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.failures import NO_PAGE
@@ -33,14 +33,30 @@ _CHANGED = (
     "again: winnow ingest"
 )
 _NOT_DRAWN = "page {number} of {name} cannot be shown: {why}; image=false shows its text"
+_REASON_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class IngestedFile:
-    """The file of a document, open and as it was ingested."""
+    """The file of a document, open, with its stamp from when it was ingested, "" for none."""
 
     path: Path
     file: BinaryIO
+    stamp: str
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether it has another size or time now than at its ingest."""
+        status = os.fstat(self.file.fileno())
+        return not is_stamp_of(self.stamp, status.st_size, status.st_mtime_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class IngestedPath:
+    """The path of a document's file, and whether it has changed since its ingest."""
+
+    path: Path
+    has_changed: bool
 
 
 def find_path(document: Document) -> Path | None:
@@ -57,26 +73,36 @@ def draw_ingested(
     catalogue: DocumentStore,
     document: Document,
     number: int,
-    quotes: Sequence[str],
-    seconds: float,
+    wanted: Sequence[WantedText],
 ) -> MarkedPage:
-    """The picture of a page of a document's file, with the words of the quotes marked.
+    """The picture of a page of a document's file, with the wanted texts marked.
 
     Raises:
         WinnowError: as ``open_ingested``, INVALID_REQUEST for a page that the file does not have, and
-            SOURCE_UNAVAILABLE for one that cannot be drawn.
-        TimeoutError: others draw for longer than ``seconds``.
+            SOURCE_UNAVAILABLE for one that cannot be drawn; QUEUE_FULL while others wait for theirs.
     """
     with open_ingested(catalogue, document) as opened:
         try:
-            return drawing.draw(opened.file, opened.path, number, quotes, seconds)
+            drawn = drawing.draw(opened.file, opened.path, number, wanted)
         except UnreadableFile as error:
-            name = repr(one_line(document.uri, 200))
-            if str(error).startswith(NO_PAGE):
-                raise WinnowError("INVALID_REQUEST", f"page: {name} {error}") from None
-            raise WinnowError(
-                "SOURCE_UNAVAILABLE", _NOT_DRAWN.format(number=number, name=name, why=error)
-            ) from None
+            # The reason is the child's, which a file may have taken over.
+            name, why = _name_of(document), one_line(str(error), _REASON_CHARS)
+            if why.startswith(NO_PAGE):
+                raise WinnowError("INVALID_REQUEST", f"page: {name} {why}") from None
+            raise WinnowError("SOURCE_UNAVAILABLE", _NOT_DRAWN.format(number=number, name=name, why=why)) from None
+        # Who writes into the file meanwhile changes what the child reads.
+        if opened.has_changed:
+            raise WinnowError("SOURCE_UNAVAILABLE", _CHANGED.format(name=_name_of(document)))
+        return drawn
+
+
+def find_ingested(catalogue: DocumentStore, document: Document) -> IngestedPath | None:
+    """The path of a document's file; None where it has none, or a link or something else is in its place."""
+    try:
+        with _open(catalogue, document) as opened:
+            return IngestedPath(opened.path, opened.has_changed)
+    except WinnowError:
+        return None
 
 
 @contextmanager
@@ -87,23 +113,29 @@ def open_ingested(catalogue: DocumentStore, document: Document) -> Iterator[Inge
         WinnowError: UNSUPPORTED for a document without a file, SOURCE_UNAVAILABLE for a file that is not there,
             became a link, or changed.
     """
-    name, path = one_line(document.uri, 200), find_path(document)
+    with _open(catalogue, document) as opened:
+        if opened.has_changed:
+            raise WinnowError("SOURCE_UNAVAILABLE", _CHANGED.format(name=_name_of(document)))
+        yield opened
+
+
+@contextmanager
+def _open(catalogue: DocumentStore, document: Document) -> Iterator[IngestedFile]:
+    """A context with the file at the path of a document, also one that changed."""
+    name, path = _name_of(document), find_path(document)
     if path is None:
-        raise WinnowError("UNSUPPORTED", _NOT_HERE.format(name=repr(name)))
+        raise WinnowError("UNSUPPORTED", _NOT_HERE.format(name=name))
     try:
         file = open_file(path)
     except UnreadableFile as error:
-        raise WinnowError("SOURCE_UNAVAILABLE", _GONE.format(name=repr(name), why=error)) from None
+        raise WinnowError("SOURCE_UNAVAILABLE", _GONE.format(name=name, why=error)) from None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "its path is none of this system"
-        raise WinnowError("SOURCE_UNAVAILABLE", _GONE.format(name=repr(name), why=why)) from None
+        raise WinnowError("SOURCE_UNAVAILABLE", _GONE.format(name=name, why=why)) from None
     with file:
-        if not _is_unchanged(catalogue, document, file):
-            raise WinnowError("SOURCE_UNAVAILABLE", _CHANGED.format(name=repr(name)))
-        yield IngestedFile(path, file)
+        # A file that its last ingest could not read has none: it is not the one that the document is from.
+        yield IngestedFile(path, file, catalogue.stamp(document.project, document.source, document.uri) or "")
 
 
-def _is_unchanged(catalogue: DocumentStore, document: Document, file: BinaryIO) -> bool:
-    stamp = catalogue.stamp(document.project, document.source, document.uri)
-    status = os.fstat(file.fileno())
-    return stamp is not None and is_stamp_of(stamp, status.st_size, status.st_mtime_ns)
+def _name_of(document: Document) -> str:
+    return repr(one_line(document.uri, 200))

@@ -21,17 +21,16 @@ from winnow.server.bibliographies.locators import (
 from winnow.server.contracts.corpus.reading import read_pages
 from winnow.server.contracts.corpus.showing import MAX_SHOWN_CHARS, MarkKind, ShowAnswer, ShowPage
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.inspection.ingested_files import draw_ingested, find_path
-from winnow.server.models import Document, Place
+from winnow.server.ingest.inspection.ingested_files import draw_ingested, find_ingested
+from winnow.server.models import Document, Place, WantedText
 from winnow.server.operations.answers.budget import ANSWER_BYTES, ANSWER_TOKENS, Size
-from winnow.server.operations.base import OTHER_SECONDS, Answer, Image, RequestContext
+from winnow.server.operations.base import Answer, Image, RequestContext
 from winnow.server.operations.corpus.pages import find_numbers, find_pages
 from winnow.server.operations.corpus.reading import find_document
 from winnow.server.operations.declaration import Operation, ToolSpec, has_kb_tools
 from winnow.server.operations.excerpts import cut_end
 from winnow.server.operations.ranking.passages import require_passage
 from winnow.server.operations.ranking.scope import filters_of
-from winnow.server.runtime.deadlines import current_deadline
 from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import one_line, printable
 from winnow.server.text.quotes.finding import closest, find_quote, has_words
@@ -51,7 +50,14 @@ _ONE_OF = "give passage_id, or document with page or quote"
 _CLOSEST = "the quote does not stand there word for word; marked is the closest text: {words}"
 _NOT_ON_PAGE = "the quote is not on this page{elsewhere}"
 _NOT_IN_PASSAGE = "the quote is not in this passage{elsewhere}"
-_NOT_DRAWN_AS_TEXT = "the words are on this page, but cannot be marked in its picture: a scan has no letters"
+_NOT_DRAWN_AS_TEXT = (
+    "the words are in the text of this page, but cannot be marked in its picture: a scan has no letters, and "
+    "letters that nobody sees are not marked"
+)
+_DRAWN_OTHERWISE = (
+    "the quote is in the text of this page, but the letters in its picture are others; marked is the closest text"
+)
+_CHANGED = "{name} changed since it was ingested: shown is its text from then, and its file may have another one"
 _FIRST_PAGE = "one page is shown: the first of those that were asked for"
 _CLOSEST_CHARS = 120
 
@@ -111,7 +117,7 @@ def show_page(context: RequestContext, request: ShowPage) -> Answer:
     else:
         payload |= _lines_around(cited, spot)
     tokens = count_tokens(payload["text"])
-    return Answer(payload, "excerpt", 1, tokens, images=images, file_url=_url_of(cited, spot))
+    return Answer(payload, "excerpt", 1, tokens, images=images, file_url=_find_url(context, cited, spot))
 
 
 def _find_cited(context: RequestContext, request: ShowPage) -> _Cited:
@@ -203,38 +209,56 @@ def _add_picture(
     assert context.page_drawing is not None
     place = cited.textless or cited.place_of(spot.start)
     number = place.number if place is not None and place.kind == "page" else 1
-    quotes = _quotes_on_page(cited, spot, request.quote)
-    seconds = current_deadline().at_most(OTHER_SECONDS)
-    drawn = draw_ingested(context.page_drawing, context.index.catalogue, cited.document, number, quotes, seconds)
-    if quotes and not {"exact", "closest"} & {*drawn.marks}:
+    wanted = _wanted_on_page(cited, spot, request.quote)
+    drawn = draw_ingested(context.page_drawing, context.index.catalogue, cited.document, number, wanted)
+    if wanted and not {"exact", "closest"} & {*drawn.marks}:
         context.warnings.append(_NOT_DRAWN_AS_TEXT)
         payload["mark"] = "absent"
+    elif spot.kind == "exact" and "exact" not in drawn.marks:
+        context.warnings.append(_DRAWN_OTHERWISE)
+        payload["mark"] = "closest"
     picture = drawn.picture
     facts = {"mime_type": _PNG, "width": picture.width, "height": picture.height, "bytes": len(picture.data)}
     return payload | {"text": "", "image": facts}, (Image(picture.data, _PNG),)
 
 
-def _quotes_on_page(cited: _Cited, spot: _Spot, quote: str | None) -> Sequence[str]:
+def _wanted_on_page(cited: _Cited, spot: _Spot, quote: str | None) -> Sequence[WantedText]:
     """The texts to mark on the page: the quote, or the part of it that is there, or sentences of the passage."""
     if spot.start == spot.end:
         return ()
     end = min(spot.end, cited.end_of_place(spot.start))
+    first = _page_start(cited, spot.start)
+    page = SourceText(cited.text[first:end])
     if spot.kind == "exact" and quote is not None and end == spot.end:
-        return (quote,)
+        return (_repeated(page, quote, spot.start - first),)
     part = cited.text[spot.start : end]
     if spot.kind != "passage":
-        return (part,)
-    sentences = (part[span.start : span.end] for span in split_spans(part)[:_MOST_SENTENCES])
-    return tuple(sentence for sentence in sentences if has_words(sentence))
+        return (_repeated(page, part, spot.start - first),)
+    return tuple(
+        _repeated(page, part[span.start : span.end], spot.start - first + span.start)
+        for span in split_spans(part)[:_MOST_SENTENCES]
+        if has_words(part[span.start : span.end])
+    )
 
 
-def _url_of(cited: _Cited, spot: _Spot) -> str:
-    """The address of the file, and of the page that is shown; "" where there is none on this machine."""
-    path, place = find_path(cited.document), cited.textless or cited.place_of(spot.start)
-    if path is None or not path.is_file():
+def _repeated(page: SourceText, text: str, at: int) -> WantedText:
+    """The text at a character of a page, and how often it stands before that."""
+    return WantedText(text, sum(each.end <= at for each in find_quote(text, page)))
+
+
+def _find_url(context: RequestContext, cited: _Cited, spot: _Spot) -> str:
+    """The address of the file, and of the page that is shown; "" where it is not on this machine any more.
+
+    Warns of a file that changed since it was ingested: what stands at its address may be another text.
+    """
+    found = find_ingested(context.index.catalogue, cited.document)
+    if found is None:
         return ""
+    if found.has_changed:
+        context.warnings.append(_CHANGED.format(name=repr(one_line(cited.document.uri, 100))))
+    place = cited.textless or cited.place_of(spot.start)
     is_page = cited.document.type == "pdf" and place is not None and place.kind == "page"
-    return path.as_uri() + (f"#page={place.number}" if place is not None and is_page else "")
+    return found.path.as_uri() + (f"#page={place.number}" if place is not None and is_page else "")
 
 
 # --- lines of a text

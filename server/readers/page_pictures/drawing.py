@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from winnow.server.models import WantedText
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.failures import NO_PAGE
 from winnow.server.readers.page_pictures.marking import Edges, Mark, find_marks
@@ -30,13 +31,13 @@ _ENCRYPTED = "encrypted: it opens only with a password, and none is kept after a
 
 @dataclass(frozen=True, slots=True)
 class MarkedPicture:
-    """A page as a PNG file; for each quote "exact", "closest" where its words differ, or "absent"."""
+    """A page as a PNG file; for each text "exact", "closest" where its words differ, or "absent"."""
 
     data: bytes
     marks: tuple[str, ...]
 
 
-def draw_page(file: BinaryIO, number: int, quotes: Sequence[str]) -> MarkedPicture:
+def draw_page(file: BinaryIO, number: int, wanted: Sequence[WantedText]) -> MarkedPicture:
     """Draw a page, counted from 1. Raises ``UnreadableFile`` as ``open_pdf`` does, and for an absent page."""
     data = file.read()
     check_magic(data)
@@ -47,17 +48,17 @@ def draw_page(file: BinaryIO, number: int, quotes: Sequence[str]) -> MarkedPictu
         check_page_size(document, number - 1)
         page = document[number - 1]
         try:
-            return _draw(page, quotes)
+            return _draw(page, wanted)
         finally:
             page.close()
     finally:
         document.close()
 
 
-def _draw(page: Any, quotes: Sequence[str]) -> MarkedPicture:
+def _draw(page: Any, wanted: Sequence[WantedText]) -> MarkedPicture:
     scale = min(MAX_SIDE_PIXELS / max(page.get_size()), _LARGEST_SCALE)
     pixels = _render(page, scale)
-    marks = find_marks(page, quotes, (pixels.shape[1], pixels.shape[0]))
+    marks = find_marks(page, wanted, (pixels.shape[1], pixels.shape[0]))
     boxes = [box for mark in marks if mark for box in mark.boxes]
     share = 1.0
     for _ in range(_MOST_TRIES):

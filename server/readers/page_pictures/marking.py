@@ -13,6 +13,7 @@ from typing import Any
 
 import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
+from winnow.server.models import WantedText
 from winnow.server.readers.pdf.page_boxes import has_upright_text
 from winnow.server.readers.pdf.visibility import look_at_page
 from winnow.server.readers.pdf_characters.letters import read_codes, read_letters
@@ -30,6 +31,8 @@ _WIDEST_GAP = 4.0
 _SAME_LINE = 0.5
 
 _SIGNS_BEFORE, _SIGNS_AFTER = re.compile(r"\A[\W_]+"), re.compile(r"(?<![\W_])[\W_]+\Z")
+# Also the hyphen of a word that a line divides.
+_BLANKS = re.compile(r"-\n|\s+")
 # Fewer letters may be a part of a word.
 _FEWEST_LETTERS = 12
 
@@ -44,14 +47,14 @@ class Mark:
     is_exact: bool
 
 
-def find_marks(page: Any, quotes: Sequence[str], size: tuple[int, int]) -> list[Mark | None]:
-    """The marks of quotes on a page (a ``PdfPage``) whose picture has this size; None for an absent quote."""
-    if not quotes:
+def find_marks(page: Any, wanted: Sequence[WantedText], size: tuple[int, int]) -> list[Mark | None]:
+    """The marks of texts on a page (a ``PdfPage``) whose picture has this size; None for an absent text."""
+    if not wanted:
         return []
     textpage = _open_text(page)
     try:
         visible = _VisibleText(page, textpage, size)
-        return [visible.find(quote) for quote in quotes]
+        return [visible.find(each.text, each.repeats_before) for each in wanted]
     finally:
         textpage.close()
 
@@ -88,12 +91,14 @@ class _VisibleText:
         handle = pdfium.FPDFText_GetTextObject(self._textpage, place)
         return ctypes.addressof(handle.contents) if handle else 0
 
-    def find(self, quote: str) -> Mark | None:
-        """The mark of a quote, or of an altered form of it."""
-        if found := find_quote(quote, self._source, 1):
-            return Mark(self._boxes(*self._with_signs(quote, found[0].start, found[0].end)), is_exact=True)
+    def find(self, quote: str, repeats_before: int) -> Mark | None:
+        """The mark of a quote, or of an altered form of it; of a repeated quote the one after so many others."""
+        if found := find_quote(quote, self._source, repeats_before + 1):
+            last = found[-1]  # of those that are seen, which may be fewer
+            return Mark(self._boxes(*self._with_signs(quote, last.start, last.end)), is_exact=True)
         if letters := self._find_letters(quote):
-            return Mark(self._boxes(*self._with_signs(quote, *letters)), is_exact=True)
+            is_exact = _signs(quote) == _signs(self._source.text[slice(*letters)])
+            return Mark(self._boxes(*self._with_signs(quote, *letters)), is_exact)
         near = closest(quote, self._source)
         if near is None or not near.is_altered_quote:
             return None
@@ -150,6 +155,11 @@ class _VisibleText:
         across, down = ctypes.c_int(), ctypes.c_int()
         pdfium.FPDF_PageToDevice(self._page, 0, 0, *self._size, 0, x, y, across, down)
         return across.value, down.value
+
+
+def _signs(quote: str) -> str:
+    """The characters of a quote besides blanks, without the signs before and after it that count for nothing."""
+    return fold_marked(_BLANKS.sub("", _SIGNS_AFTER.sub("", _SIGNS_BEFORE.sub("", quote))))
 
 
 def _letters(text: str) -> Iterator[tuple[int, str]]:
