@@ -10,6 +10,7 @@ from typing import Any
 from winnow.server.ids import document_id
 from winnow.server.ingest.file_discovery import File
 from winnow.server.ingest.indexed_text import searchable_fields
+from winnow.server.ingest.inspection.file_states import state_of
 from winnow.server.models import Chunk, Document
 from winnow.server.readers.documents import LabelSteps, RawDocument
 from winnow.server.readers.formats.format_table import format_of
@@ -98,17 +99,8 @@ def stamp_of(file: File, labels: LabelSteps, options: ReadOptions) -> str:
     """
     form = format_of(file.path.name)
     chosen = (options.keeps_hidden, options.uses_ocr) if form and not form.needs_ocr else ()
-    stamp = f"{INDEX_VERSION}.{READERS_VERSION}:{file.size}:{file.modified_ns}"
+    stamp = f"{INDEX_VERSION}.{READERS_VERSION}:{state_of(file.size, file.modified_ns)}"
     return ":".join(filter(None, (stamp, _hash(*map(asdict, labels), *chosen), file.mark)))
-
-
-def is_stamp_of(stamp: str, size: int, modified_ns: int) -> bool:
-    """Whether a stamp is of a file of this size that was changed at this time, whatever else it stands for.
-
-    >>> is_stamp_of("1.29:512:1700000000000000000:0a1b", 512, 1700000000000000000)
-    True
-    """
-    return stamp.split(":")[1:3] == [str(size), str(modified_ns)]
 
 
 def _content_hash(raw: RawDocument) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 import threading
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +17,17 @@ from winnow.server.ingest.children.page_drawing import MOST_AT_ONCE, PageDrawing
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.failures import STOPPED
 from winnow.server.runtime.deadlines import CallEnded, Deadline, use_deadline
+
+READERS = ("docutils", "selectolax", "winnow.server.readers.reading")
+
+
+def test_the_operations_bring_no_reader() -> None:
+    """A server answers its client before it loads what only a page that is shown needs."""
+    program = (
+        f"import sys, winnow.server.operations.table; print([each for each in {READERS} if each in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_a_page_whose_caller_is_gone_does_not_wait_for_its_turn() -> None:

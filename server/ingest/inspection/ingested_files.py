@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.change_detection import is_stamp_of
+from winnow.server.ingest.inspection.file_states import has_state
 from winnow.server.models import Document, WantedText
 from winnow.server.readers.bounded_files import open_file
 from winnow.server.readers.documents import UnreadableFile
@@ -48,7 +48,7 @@ class IngestedFile:
     def has_changed(self) -> bool:
         """Whether it has another size or time now than at its ingest."""
         status = os.fstat(self.file.fileno())
-        return not is_stamp_of(self.stamp, status.st_size, status.st_mtime_ns)
+        return not has_state(self.stamp, status.st_size, status.st_mtime_ns)
 
 
 @dataclass(frozen=True, slots=True)
