@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from base64 import b64decode
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
@@ -293,24 +294,30 @@ def _replace_by_a_pipe(path: Path) -> None:
     os.mkfifo(path)
 
 
-@pytest.mark.parametrize(
-    ("alter", "message"),
-    [
-        (_change, "'kilns.pdf' changed since it was ingested, so its pages may not be the cited ones; "),
-        (Path.unlink, "'kilns.pdf' cannot be opened: No such file or directory; put it back"),
-        (_replace_by_a_link, "'kilns.pdf' cannot be opened: a link, not a file; put it back"),
-        (_replace_the_folder, "'kilns.pdf' cannot be opened: a link, not a file; put it back"),
-        (_replace_by_a_pipe, "'kilns.pdf' cannot be opened: a named pipe, not a file; put it back"),
-    ],
+ALTERED = (
+    (_change, "'kilns.pdf' changed since it was ingested, so its pages may not be the cited ones; "),
+    (Path.unlink, "'kilns.pdf' cannot be opened: No such file or directory; put it back"),
+    (_replace_by_a_link, "'kilns.pdf' cannot be opened: a link, not a file; put it back"),
+    (_replace_the_folder, "'kilns.pdf' cannot be opened: a link, not a file; put it back"),
+    (_replace_by_a_pipe, "'kilns.pdf' cannot be opened: a named pipe, not a file; put it back"),
 )
+
+
 async def test_a_file_that_is_not_the_ingested_one_is_not_shown_but_its_text_is(
-    own: tuple[Application, Path], alter: Any, message: str
+    own: tuple[Application, Path],
 ) -> None:
     application, path = own
-    alter(path)
-    shown = await show(application, document="kilns.pdf", quote=KILN)
-    assert (shown.reason, shown.message[: len(message)], shown.images) == ("SOURCE_UNAVAILABLE", message, ())
-    assert (await show(application, document="kilns.pdf", quote=KILN, image=False)).data["mark"] == "exact"
+    kept = path.parent.with_name("kept")
+    shutil.copytree(path.parent, kept)
+    for alter, message in ALTERED:
+        alter(path)
+        shown = await show(application, document="kilns.pdf", quote=KILN)
+        assert (shown.reason, shown.message[: len(message)], shown.images) == ("SOURCE_UNAVAILABLE", message, ())
+        assert (await show(application, document="kilns.pdf", quote=KILN, image=False)).data["mark"] == "exact"
+        path.parent.unlink() if path.parent.is_symlink() else shutil.rmtree(path.parent)
+        shutil.rmtree(path.parent.with_name("moved"), ignore_errors=True)
+        shutil.copytree(kept, path.parent)  # with its times
+        assert len((await show(application, document="kilns.pdf", quote=KILN)).images) == 1
 
 
 async def test_the_address_of_a_changed_file_comes_with_a_warning(own: tuple[Application, Path]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pypdfium2
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.page_pixels import Edges, Pixels, is_paper, is_yellow
@@ -98,6 +98,7 @@ def test_the_mark_covers_every_word_of_a_quote_and_no_line_without_one(first: in
     assert {number: pixels.share(boxes[number], is_yellow) for number in away} == dict.fromkeys(away, 0.0)
 
 
+@settings(max_examples=30)  # each draws a page
 @given(first=st.integers(0, len(WORDS) - 1), count=st.integers(1, 30))
 def test_any_run_of_words_is_marked(first: int, count: int) -> None:
     quoted = range(first, min(first + count, len(WORDS)))
