@@ -178,7 +178,7 @@ def test_delete_asks_says_until_when_it_can_be_undone_and_an_ingest_is_refused(
     add_key(indexed.store, new_key("ci", 0, projects=("a/b",))[0], 0)
     done = winnow("project", "delete", "a/b", "--yes", *store)
     assert "keys that reach only this project, and would reach the next one of its name: ci" in done.stdout
-    assert "until the next winnow project purge or winnow reindex: winnow project restore a/b" in done.stdout
+    assert "until projects are purged or the store is reindexed: winnow project restore" in done.stdout
     listed = project(indexed.store, "list")
     assert [row["name"] for row in listed["projects"]] == ["other"]
     assert listed["hidden"] == [{"name": "a/b", "state": "deleted", "successor": "", "documents": 3}]
@@ -193,7 +193,8 @@ def test_delete_asks_says_until_when_it_can_be_undone_and_an_ingest_is_refused(
         ("search", "backup", "--project", "a/b"),
     ):
         refused = winnow(*command, *store)
-        assert (refused.returncode, "winnow project restore a/b" in refused.stderr) == (2, True), command
+        advice = f"winnow project restore --store {indexed.store} a/b"
+        assert (refused.returncode, advice in refused.stderr) == (2, True), command
     assert "which was deleted" in winnow("sources", "list", *store).stdout
     assert "nothing to watch" in winnow("watch", "--once", *store).stderr
     assert project(indexed.store, "restore", "a/b")["settings"]["top_k"] == 9

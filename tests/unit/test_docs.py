@@ -68,7 +68,9 @@ PRINTED = {
     ],
     "winnow pack list": ["web.search.query  1.0.0  http"],
     "winnow project create": ["team/papers: created; ingest into it: winnow ingest PATH --project team/papers\n"],
-    "winnow project delete": ["library is deleted; it can be restored until the next winnow project purge"],
+    "winnow project delete": [
+        "library is deleted; it can be restored until projects are purged or the store is reindexed"
+    ],
     "winnow project export": ["library: 3 documents written to library.zip ("],
     "winnow project import": ["archive/library: imported\n", "archive/library: 3 documents, 3 passages"],
     "winnow project list": ['"name": "team/papers"', '"citation_style": "apa"'],

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from winnow.server.backends.opening import Backends
 
 app = command()
-_UNTIL = "until the next winnow project purge or winnow reindex"
+_UNTIL = "until projects are purged or the store is reindexed"
 
 
 @app.command(
