@@ -22,3 +22,18 @@ from winnow.server.commands.serving import keys
 def test_an_unknown_option_is_refused_with_one_that_there_is(app: object, arguments: list[str], hint: str) -> None:
     done = CliRunner().invoke(app, arguments)  # type: ignore[arg-type]
     assert (done.exit_code, hint in " ".join(done.output.split())) == (2, True), done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["backups", "--top-k"], "Option '--top-k' requires an argument."),
+        (["backups", "--json=3"], "Option '--json' does not take a value."),
+    ],
+)
+def test_an_option_of_the_command_that_is_used_wrongly_is_not_called_unknown(
+    arguments: list[str], told: str
+) -> None:
+    done = CliRunner().invoke(search.app, arguments)
+    shown = " ".join(done.output.split())
+    assert (done.exit_code, told in shown, "No such option" in shown) == (2, True, False), done.output

@@ -112,10 +112,11 @@ def _hinting(line: TyperCommand | TyperGroup) -> Iterator[None]:
     try:
         yield
     except _UsageError as error:
-        option = getattr(error, "option_name", "")
-        if not option.startswith("--"):
+        option = getattr(error, "option_name", "")  # also of one that the command has, without its value
+        names = {name for each in line.params for name in (*each.opts, *each.secondary_opts)}
+        known = {name for name in names if name.startswith("--")}
+        if not option.startswith("--") or option in known:
             raise
-        known = {name for each in line.params for name in each.opts if name.startswith("--")}
         raise _UsageError(
             f"No such option: {option}; {hint_at(option, known)}", getattr(error, "ctx", None)
         ) from None
