@@ -13,6 +13,7 @@ the log has a message when it begins and when it ends, and the first line after 
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import logging
 import math
@@ -132,9 +133,12 @@ class AuditLog:
         with contextlib.suppress(FileNotFoundError):
             if path.stat().st_size + len(line) > self._max_bytes:
                 self._rotate(path)
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         try:
-            os.write(descriptor, line)
+            if _ends_within_a_line(descriptor):
+                line = b"\n" + line
+            if os.write(descriptor, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         finally:
             os.close(descriptor)
 
@@ -174,6 +178,12 @@ def _line_of(seconds: float, record: Mapping[str, Any]) -> bytes:
     return f"{visible_json(text)}\n".encode("utf-8", "replace")
 
 
+def _ends_within_a_line(descriptor: int) -> bool:
+    """Whether the last line was cut: the disk was full, or a process ended while it wrote."""
+    size = os.fstat(descriptor).st_size
+    return size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+
+
 def _first_time(path: Path) -> str:
     """The time of the first line of a file; "" if it has none."""
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -188,7 +198,7 @@ def read_records(
     files = [*sorted(folder.glob(f"{kind}-*.jsonl")), folder / f"{kind}.jsonl"]
     earliest = "" if since is None else _iso(since.timestamp())
     for path in files:
-        with contextlib.suppress(FileNotFoundError), path.open(encoding="utf-8") as lines:
+        with contextlib.suppress(FileNotFoundError), path.open(encoding="utf-8", errors="replace") as lines:
             for line in lines:
                 with contextlib.suppress(ValueError):
                     record = json.loads(line)

@@ -8,6 +8,8 @@ import logging
 import os
 import shutil
 import stat
+import subprocess
+import sys
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -217,6 +219,33 @@ def test_lost_lines_are_counted_logged_and_named_by_the_first_line_after_them(
         shown = CliRunner().invoke(app, ["--store", str(tmp_path), "--json", *flags])
         assert json.loads(shown.stdout)["gaps"] == [{"kind": "calls", **missing}]
         assert json.loads(shown.stdout)["summary"]["calls"]["count"] == 2
+
+
+_CUT = """
+import resource, sys
+from pathlib import Path
+from winnow.server.runtime.audit import AuditLog
+
+folder, most = Path(sys.argv[1]), resource.getrlimit(resource.RLIMIT_FSIZE)
+calls = AuditLog(folder, 10_000, 9, "calls", on_lost=lambda: print("lost"))
+calls.write({"number": 0})
+room = len('{"time":"2001-09-09T01:46:40.000000Z","number":1,"client":"') + 1
+resource.setrlimit(resource.RLIMIT_FSIZE, ((folder / "calls.jsonl").stat().st_size + room, most[1]))
+for number in (1, 2):
+    calls.write({"number": number, "client": "é" * 9})
+resource.setrlimit(resource.RLIMIT_FSIZE, most)
+for number in (3, 4):
+    calls.write({"number": number})
+"""
+
+
+def test_a_line_that_was_cut_is_lost_and_takes_none_of_those_after_it_along(tmp_path: Path) -> None:
+    """A full disk takes a part of a line, within a letter here, and then nothing."""
+    done = subprocess.run([sys.executable, "-c", _CUT, tmp_path], capture_output=True, text=True, check=True)
+    first, gap, *others = read_records(tmp_path, kind="calls")
+    assert done.stdout.splitlines() == ["lost", "lost"]
+    assert (first["number"], gap["not_audited"]["count"]) == (0, 2)
+    assert [line["number"] for line in others] == [3, 4]
 
 
 def test_a_server_counts_the_calls_and_the_scripts_that_are_not_audited(store: Path, tmp_path: Path) -> None:
