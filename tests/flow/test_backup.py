@@ -35,7 +35,15 @@ from winnow.server.settings.loading import load_settings
 from winnow.server.settings.project_settings import ProjectSettings
 from winnow.server.storage.files.lock import ENGINE, StoreLock
 from winnow.server.storage.files.store_folder import CATALOGUE
-from winnow.server.storage.keys.key_file import add_key, new_key, read_keys, remove_key, revoke_key, rotate_key
+from winnow.server.storage.keys.key_file import (
+    add_key,
+    new_key,
+    read_key_names,
+    read_keys,
+    remove_key,
+    revoke_key,
+    rotate_key,
+)
 
 pytestmark = pytest.mark.both_users
 
@@ -235,6 +243,34 @@ def test_what_the_store_ended_of_its_keys_stays_ended(store: Path, tmp_path: Pat
         ann, bob, cleo, dan = read_keys(store)
         assert [key.state(5_000) for key in (ann, bob, cleo, dan)] == ["revoked", "revoked", "active", "active"]
         assert (ann.revoked_at, cleo) == (3_000, rotated)
+        assert {"ann", "bob", "cleo", "dan", "eve"} == {*read_key_names(store).values()}  # for the audit
+
+
+def test_a_rotated_secret_does_not_come_back_where_the_clock_was_set_back(store: Path, tmp_path: Path) -> None:
+    add_key(store, new_key("cleo", 2_000)[0], 2_000)
+    rotate_key(store, "cleo", 2_500)
+    assert run(backup.app, tmp_path / "b", "--store", store)[0] == 0
+    rotated = rotate_key(store, "cleo", 2_400)[0]
+    assert run(restore.app, tmp_path / "b", "--store", store, "--replace")[0] == 0
+    assert {key.name: key for key in read_keys(store)}["cleo"] == rotated
+
+
+def test_a_file_of_keys_without_former_secrets_and_removed_names_is_read_and_restored(
+    store: Path, tmp_path: Path
+) -> None:
+    """An earlier version wrote such files, and backups of them."""
+    path = store / "keys.json"
+    content = json.loads(path.read_text("utf-8"))
+    del content["removed"]
+    for key in content["keys"]:
+        del key["former"]
+    path.write_text(json.dumps(content), "utf-8")
+    earlier = read_keys(store)
+    assert run(backup.app, tmp_path / "b", "--store", store)[0] == 0
+    rotated = rotate_key(store, "ann", 3_000)[0]
+    assert [each.digest for each in rotated.former] == [earlier[0].digest]
+    assert run(restore.app, tmp_path / "b", "--store", store, "--replace")[0] == 0
+    assert read_keys(store) == (rotated,)
 
 
 @pytest.mark.parametrize("loss", [Path.unlink, lambda path: path.write_text("{", "utf-8")])

@@ -192,8 +192,9 @@ def restore(store: Path, backup: Backup) -> RestoreReport:
             kept += _set_aside(store / source_file.FILE)
             source_file.replace_sources(store, backup.sources)
         if states[_KEYS] != "same":
+            names = _key_names(store)
             kept += _set_aside(store / key_file.FILE)
-            key_file.replace_keys(store, keys.keys)
+            key_file.replace_keys(store, keys.keys, names)
         kept += _restore_jobs(store, backup.jobs)
         if states[_CLAIMS] != "same":
             if states[_CLAIMS] == "other":
@@ -253,11 +254,21 @@ def _keys_to_restore(store: Path, wanted: Sequence[AccessKey]) -> _RestoredKeys:
     return _RestoredKeys(keys, revoked=tuple(key.name for key in active if key.id in revoked))
 
 
+def _key_names(store: Path) -> Mapping[str, str]:
+    """The names of all keys that the store has and had, by id; none where it has lost them."""
+    try:
+        return key_file.read_key_names(store)
+    except WinnowError:
+        return {}
+
+
 def _with_ends(key: AccessKey, here: AccessKey | None, now: int) -> AccessKey:
     """The key of a backup with its revocation and its later secret in the store; one that it lacks was removed."""
     if here is None:
         return key if key.revoked_at is not None else key.model_copy(update={"revoked_at": now})
-    if (here.rotated_at or 0) > (key.rotated_at or 0):  # the earlier secret ended
+    # The earlier secret ended; by the clock alone it would come back where that was set back meanwhile.
+    is_former = any(each.digest == key.digest for each in here.former)
+    if is_former or (here.rotated_at or 0) > (key.rotated_at or 0):
         fields = ("salt", "digest", "tail", "rotated_at", "former")
         key = key.model_copy(update={name: getattr(here, name) for name in fields})
     return key if here.revoked_at is None else key.model_copy(update={"revoked_at": here.revoked_at})

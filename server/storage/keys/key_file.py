@@ -35,6 +35,7 @@ from winnow.server.storage.keys.records import (
 from winnow.server.text.printable import one_line
 
 FILE = "keys.json"
+_NO_NAMES: Mapping[str, str] = MappingProxyType({})
 # Field of a record -> what it may hold, for errors.
 _RULES: Mapping[str, str] = MappingProxyType(
     {
@@ -199,11 +200,16 @@ def keys_for_only(store: Path, project: str, now: float) -> tuple[str, ...]:
     return tuple(key.name for key in read_keys(store) if key.projects == (project,) and key.state(now) == "active")
 
 
-def replace_keys(store: Path, keys: Sequence[AccessKey]) -> None:
-    """Write these keys in place of the store's, which the caller has kept. Raises ``OSError``."""
+def replace_keys(store: Path, keys: Sequence[AccessKey], names: Mapping[str, str] = _NO_NAMES) -> None:
+    """Write these keys in place of the store's, which the caller has kept. Raises ``OSError``.
+
+    ``names``: those of the store's keys by id; lines of the audit log have the ids, also of keys that are gone.
+    """
+    left = {key.id for key in keys}
+    removed = tuple(RemovedKey(id=id, name=name) for id, name in names.items() if id not in left)[-MAX_KEYS:]
     lock = StoreLock(store, KEYS)
     try:
-        _RECORDS.write(store, _KeysFile(keys=tuple(keys)))
+        _RECORDS.write(store, _KeysFile(keys=tuple(keys), removed=removed))
     finally:
         lock.release()
 
