@@ -214,7 +214,7 @@ class _IngestRun:
             target.project,
             Counter(known.source for known in self._by_uri.values()),
         )
-        self._writer.repair()
+        self._writer.repair(self._meter.advance)
 
     def _mark_altered(self) -> tuple[AlteredDocument, ...]:
         """In a store without a seal: the documents that are not as they were ingested; they are read again."""

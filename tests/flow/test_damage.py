@@ -31,6 +31,7 @@ from winnow.server.commands.health import _integrity
 from winnow.server.commands.projects import project
 from winnow.server.commands.terminal.findings import Finding
 from winnow.server.errors import WinnowError
+from winnow.server.ingest.report import Progress
 from winnow.server.jobs.target import target_of
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
@@ -395,6 +396,40 @@ def test_an_ingest_of_one_project_makes_the_lost_vectors_of_all(towers: Settings
     assert (code, "the vectors of 3 chunks were lost" in " ".join(told.split())) == (0, True), told
     assert [finding.detail for finding in integrity(towers)] == ["every file is as it was written"]
     make_knowledge_base(towers, wait_for_model=True).store().close()
+
+
+def test_an_ingest_makes_the_lost_vectors_of_a_deleted_project_too(towers: Settings) -> None:
+    """It can be restored then; a reindex, which purges it, is not what the loss takes."""
+    _run(project.app, "delete", "two", "--yes", "--store", towers.store)
+    shutil.rmtree(vectors(towers))
+    code, told = _ingest(towers, "one")
+    assert (code, "the vectors of 3 chunks were lost" in " ".join(told.split())) == (0, True), told
+    _run(project.app, "restore", "two", "--store", towers.store)
+    make_knowledge_base(towers, wait_for_model=True).store().close()
+
+
+def test_an_ingest_that_makes_lost_vectors_again_can_be_cancelled(towers: Settings) -> None:
+    """It reports what it makes, so a job ends there; the next ingest makes the rest."""
+    shutil.rmtree(vectors(towers))
+
+    class Cancelled(Exception):
+        pass
+
+    def cancel(progress: Progress) -> None:
+        raise Cancelled
+
+    settings = load_settings(store=towers.store, project="one")  # with the model of the ingests before
+    backends = open_backends(settings, wait_for_model=True, repairs_vectors=True)
+    try:
+        target = target_of(settings, backends, backends.embedder.ready())
+        with pytest.raises(Cancelled):
+            ingest_paths(target, [towers.store.parent / "one"], progress=cancel)
+        assert backends.store.count() == 1
+    finally:
+        backends.close()
+    assert [finding.ok for finding in integrity(towers)] == [False]
+    assert _ingest(towers, "one")[0] == 0
+    assert [finding.detail for finding in integrity(towers)] == ["every file is as it was written"]
 
 
 def test_an_ingest_refuses_a_store_whose_lost_vectors_another_model_made(towers: Settings, model: str) -> None:

@@ -90,46 +90,52 @@ class IndexWriter:
         target.store.delete(stale)
         self.deleted += len(batch.deleted)
 
-    def repair(self) -> None:
+    def repair(self, on_computed: Callable[[int], None] = lambda count: None) -> None:
         """Bring the vector store in line with the catalogue, if an earlier run was interrupted or points are lost.
 
-        No run leaves fewer points than chunks, so the store lost them, perhaps those of other projects too.
+        No run leaves fewer points than chunks, so the store lost them, perhaps those of other projects too, also
+        of deleted ones that can be restored. ``on_computed``: as in ``write``; the next run resumes it.
         Raises ``WinnowError("INDEX_UNAVAILABLE")`` where another model made some of them.
         """
         target, points = self._target, self._target.store.count()
         chunks = target.catalogue.chunk_count()
         if target.catalogue.has_unfinished_write(target.project) or points != chunks:
             self._mark_unfinished()
-            self._repair_project()
+            self._repair_project(on_computed)
         if points < chunks:
-            for project in target.catalogue.existing_projects():
-                self._restore_points(project.name)
+            known = {project.name for project in target.catalogue.existing_projects()}
+            for name in sorted(known | {*target.catalogue.hidden_projects()}):
+                self._restore_points(name, on_computed)
             self.remade = target.store.count() - points
             if points + self.remade < chunks:
                 raise WinnowError("INDEX_UNAVAILABLE", _LOST.format(points=points + self.remade, chunks=chunks))
 
-    def _repair_project(self) -> None:
+    def _repair_project(self, on_computed: Callable[[int], None]) -> None:
         target = self._target
         expected, present = set(target.catalogue.chunk_ids(target.project)), set(target.store.ids(target.project))
         target.store.delete(sorted(present - expected))
         dirty = [each.id for each in target.catalogue.indexed_documents(target.project) if not each.context_hash]
         missing = sorted((expected - present).union(*map(self._chunk_ids, dirty)))
-        self._make_points(missing, target.project, target.embedder)
+        self._make_points(missing, target.project, target.embedder, on_computed)
 
-    def _restore_points(self, project: str) -> None:
+    def _restore_points(self, project: str, on_computed: Callable[[int], None]) -> None:
         """Make the missing points of a project, except those that another model made."""
         target, present = self._target, set(self._target.store.ids(project))
         fingerprint = target.embedder.fingerprint if target.embedder else ""
         for known in target.catalogue.indexed_documents(project):
             missing = [each.id for each in target.catalogue.chunks(known.id, project) if each.id not in present]
             if missing and known.embedding in ("", fingerprint):
-                self._make_points(missing, project, target.embedder if known.embedding else None)
+                embedder = target.embedder if known.embedding else None
+                self._make_points(missing, project, embedder, on_computed)
 
-    def _make_points(self, chunk_ids: Sequence[str], project: str, embedder: Embedder | None) -> None:
+    def _make_points(
+        self, chunk_ids: Sequence[str], project: str, embedder: Embedder | None, on_computed: Callable[[int], None]
+    ) -> None:
         for start in range(0, len(chunk_ids), _CHUNKS_PER_REPAIR):
             passages = self._target.catalogue.passages(chunk_ids[start : start + _CHUNKS_PER_REPAIR], project)
             rows = [(passage.document, passage.chunk) for passage in passages.values()]
             self._target.store.upsert(make_points(rows, embedder))
+            on_computed(len(rows))
 
     def finish(self) -> None:
         """Optimize and flush the stores, and remove the mark of an unfinished run."""
