@@ -299,6 +299,18 @@ def test_the_doctor_says_nothing_against_vectors_that_a_server_holds(copied_stor
         backends.close()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root reads the store of another user")
+def test_the_doctor_makes_no_file_in_the_store_of_another_user(copied_store: Settings) -> None:
+    """Its user could not open the store afterwards."""
+    (copied_store.store / "holder").unlink(missing_ok=True)
+    for path in (copied_store.store, *copied_store.store.rglob("*")):
+        os.chown(path, 65534, 65534)
+    vectors_told, files_told = integrity(copied_store)
+    assert (vectors_told.check, vectors_told.essential) == ("vectors", False)
+    assert (files_told.detail, files_told.ok) == ("every file is as it was written", True)
+    assert [path for path in copied_store.store.rglob("*") if path.stat().st_uid == 0] == []
+
+
 def test_lost_vectors_are_not_moved_to_another_place(copied_store: Settings, tmp_path: Path) -> None:
     """The moved store would lack them, and both would hold the same number."""
     shutil.rmtree(vectors(copied_store))

@@ -37,6 +37,7 @@ from winnow.server.commands.terminal.findings import Check, Finding
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.inspection.stored_documents import AlteredDocument, describe_altered, find_altered
 from winnow.server.settings.settings import MIB, Settings
+from winnow.server.storage.files.private_file import name_of_user
 from winnow.server.storage.files.private_folder import is_private
 from winnow.server.storage.files.store_folder import REPAIR, probe_store, require_catalogue
 from winnow.server.tools.prompts.library import load_prompts
@@ -249,7 +250,7 @@ def _integrity(settings: Settings) -> Iterator[Finding]:
     try:
         if not flaws:
             require_catalogue(settings.store)
-            _compare_counts(settings)
+            yield from _compare_counts(settings)
     except WinnowError as error:
         detail, _, advice = error.message.rpartition("; ")
         yield Finding("store", "integrity", False, detail, advice)
@@ -293,12 +294,20 @@ def _missing_vectors(settings: Settings) -> Iterator[SealFlaw]:
             yield SealFlaw(f"{folder.name}/", "it is missing")
 
 
-def _compare_counts(settings: Settings) -> None:
-    """Raise ``WinnowError`` if the vectors are too few; a process that holds them compared when it opened them."""
+def _compare_counts(settings: Settings) -> Iterator[Finding]:
+    """Raise ``WinnowError`` if the vectors are too few; a process that holds them compared when it opened them.
+
+    Opening them writes files, which the user of the store could not write any more if another account made them.
+    """
     from winnow.server.backends.catalogue import Catalogue
     from winnow.server.backends.opening import catalogue_path, check_counts, open_vectors
 
     if settings.qdrant_url or not catalogue_path(settings).exists():
+        return
+    owner = settings.store.stat().st_uid
+    if owner != os.geteuid():
+        detail = f"vectors and chunks are not compared: this store belongs to {name_of_user(owner)}"
+        yield Finding("store", "vectors", False, detail, "run it as that user", essential=False)
         return
     try:
         with (

@@ -30,13 +30,13 @@ def read_private(path: Path, most: int) -> bytes:
         if not stat.S_ISREG(status.st_mode) or status.st_size > most:
             raise UntrustedFile("it is not a file as winnow writes it")
         if status.st_uid != os.geteuid() and path.parent.stat().st_uid == status.st_uid:
-            raise ForeignFile(f"this store belongs to {_name_of(status.st_uid)}; run it as that user")
+            raise ForeignFile(f"this store belongs to {name_of_user(status.st_uid)}; run it as that user")
         if status.st_uid != os.geteuid() or status.st_mode & _OTHERS_WRITE:
             raise UntrustedFile("other users may write it; run: chmod 600")
         return file.read(most)
 
 
-def _name_of(user: int) -> str:
+def name_of_user(user: int) -> str:
     """The name of a user; the number of one without a name."""
     try:
         return pwd.getpwuid(user).pw_name
