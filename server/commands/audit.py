@@ -21,7 +21,7 @@ from winnow.server.commands.terminal.output import (
     report_errors,
 )
 from winnow.server.errors import WinnowError
-from winnow.server.runtime.audit import GAP, AuditKind, read_records, since_of
+from winnow.server.runtime.audit import GAP, KINDS, AuditKind, read_records, since_of
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
 from winnow.server.storage.files.store_folder import map_os_errors
@@ -141,9 +141,12 @@ def _read_key_names(settings: Settings) -> dict[str, str]:
 def _with_names(records: Sequence[dict[str, Any]], names: Mapping[str, str]) -> list[dict[str, Any]]:
     """The records, each with the name of its key where that is known."""
     return [
-        {**record, "key_name": names[record["key"]]} if record.get("key") in names else record
-        for record in records
+        {**record, "key_name": names[id]} if (id := _key_of(record)) in names else record for record in records
     ]
+
+
+def _key_of(record: Record) -> str:
+    return str(record.get("key", ""))
 
 
 def _find_key(settings: Settings, said: str, names: Mapping[str, str]) -> frozenset[str]:
@@ -151,15 +154,14 @@ def _find_key(settings: Settings, said: str, names: Mapping[str, str]) -> frozen
     ids = frozenset(id for id, name in names.items() if said in (id, name))
     if ids:
         return ids
-    kinds: tuple[AuditKind, ...] = ("calls", "executions")
-    if any(record.get("key") == said for kind in kinds for record in _read_records(settings, None, kind)):
+    if said and any(_key_of(record) == said for kind in KINDS for record in _read_records(settings, None, kind)):
         return frozenset({said})
     known = ", ".join(dict.fromkeys(names.values())) or "none"
     raise WinnowError("NOT_FOUND", one_line(f"there is no key {said[:80]!r}; the keys are: {known}", _LIST_CHARS))
 
 
 def _of_key(records: Sequence[dict[str, Any]], ids: frozenset[str]) -> list[dict[str, Any]]:
-    return [record for record in records if record.get("key") in ids or GAP in record]
+    return [record for record in records if _key_of(record) in ids or GAP in record]
 
 
 def _split_gaps(
@@ -250,7 +252,7 @@ def _text_cell(name: str, most: int = _CELL_CHARS) -> Callable[[Record], str]:
 
 
 def _key_cell(record: Record) -> str:
-    id, name = str(record.get("key", "")), record.get("key_name")
+    id, name = _key_of(record), record.get("key_name")
     return f"{name} ({id})" if name else id
 
 

@@ -138,12 +138,14 @@ def _fetch_health(address: str, key: KeyText | None) -> dict[str, Any]:
             with connection.getresponse() as answer:
                 if answer.status != HTTPStatus.OK:
                     raise _explain_refusal(address, answer.status, has_key=key is not None)
-                health: dict[str, Any] = json.load(answer)
+                health = json.load(answer)
+                if not isinstance(health, dict) or "version" not in health:
+                    raise ValueError("it is another program")
     except (OSError, ValueError, HTTPException):
         raise WinnowError(
             "INDEX_UNAVAILABLE", f"no winnow answers at {address}; start one with: winnow serve --http {address}"
         ) from None
-    return health
+    return dict(health)
 
 
 def _explain_refusal(address: str, status: int, *, has_key: bool) -> WinnowError:

@@ -426,6 +426,8 @@ def test_the_audit_names_keys_also_those_that_were_removed_and_filters_by_them(t
     assert (code, "there is no tool 'nonsense'; the tools are: " in told) == (2, True)
     calls.write({"tool": "own.tool", "verdict": "ok"})
     assert run_audit("--tool", "own.tool")[0] == 0
+    calls.write({"tool": "help", "verdict": "ok", "key": ["altered"]})
+    assert (run_audit()[0], run_audit("--key", "ci")[0], run_audit("--key", "")[0]) == (0, 0, 2)
 
 
 async def _until_audited(settings: Settings, before: tuple[int, int]) -> list[dict[str, Any]]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -42,6 +44,27 @@ def test_where_there_is_no_index_or_no_server_stats_says_so(store: Path, tmp_pat
         "NOT_FOUND",
         "INDEX_UNAVAILABLE",
     ]
+
+
+@pytest.mark.parametrize("body", [b"[]", b"{}", b"hello"])
+def test_stats_says_that_what_answers_is_no_winnow(body: bytes) -> None:
+    """Another program on that port, also one that answers in JSON."""
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"127.0.0.1:{server.server_port}"
+        told = run_json(stats.app, "--http", address)["error"]["message"]
+        server.shutdown()
+    assert told.startswith(f"no winnow answers at {address}")
 
 
 async def test_a_session_is_answered_from_the_caches_for_the_most_part(application: Application) -> None:
