@@ -116,7 +116,7 @@ class CountedRequests:
 
 
 class DrainingServer(uvicorn.Server):
-    """uvicorn's server, which drains on SIGTERM; a second signal, and Ctrl-C, end it as before."""
+    """uvicorn's server, which drains on SIGTERM; a second signal, and Ctrl-C, give up what is in progress."""
 
     def __init__(self, config: uvicorn.Config, drain: Drain, drain_seconds: float) -> None:
         super().__init__(config)
