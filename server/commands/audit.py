@@ -141,7 +141,8 @@ def _read_key_names(settings: Settings) -> dict[str, str]:
 def _with_names(records: Sequence[dict[str, Any]], names: Mapping[str, str]) -> list[dict[str, Any]]:
     """The records, each with the name of its key where that is known."""
     return [
-        {**record, "key_name": names[id]} if (id := _key_of(record)) in names else record for record in records
+        {**record, "key_name": names[_key_of(record)]} if _key_of(record) in names else record
+        for record in records
     ]
 
 
