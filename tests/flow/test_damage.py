@@ -299,6 +299,14 @@ def test_the_doctor_says_nothing_against_vectors_that_a_server_holds(copied_stor
         backends.close()
 
 
+def test_the_doctor_says_first_how_to_mend_a_store_without_its_catalogue(copied_store: Settings) -> None:
+    """All that the error advises, not its last part alone."""
+    for path in [*copied_store.store.glob("catalogue.sqlite3*"), copied_store.store / "seal.json"]:
+        path.unlink()
+    (finding,) = integrity(copied_store)
+    assert (finding.ok, finding.advice.startswith("bring it back, or ")) == (False, True), finding
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root reads the store of another user")
 def test_the_doctor_makes_no_file_in_the_store_of_another_user(copied_store: Settings) -> None:
     """Its user could not open the store afterwards."""

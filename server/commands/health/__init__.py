@@ -252,7 +252,7 @@ def _integrity(settings: Settings) -> Iterator[Finding]:
             require_catalogue(settings.store)
             yield from _compare_counts(settings)
     except WinnowError as error:
-        detail, _, advice = error.message.rpartition("; ")
+        detail, _, advice = error.message.partition("; ")
         yield Finding("store", "integrity", False, detail, advice)
         return
     altered = [] if flaws else _altered_documents(settings)
