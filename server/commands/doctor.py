@@ -229,7 +229,6 @@ def run_audit(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_
 
     expected = sum(len(claimed_modes(attack)) for attack in attacks)
     trials: list[Trial] = []
-    missing: tuple[str, ...] = ()
     began = time.monotonic()
 
     def note(trial: Trial) -> None:
@@ -237,8 +236,9 @@ def run_audit(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_
         advance()
 
     with _report_steps("attacking", expected) as advance:
+        # Ctrl-C before the walls are known ends it without a report, which would name a tier that nobody saw.
+        missing = asyncio.run(find_missing_walls(attacks, accept_missing=accept_missing))
         try:
-            missing = asyncio.run(find_missing_walls(attacks, accept_missing=accept_missing))
             report = asyncio.run(run(attacks, accept_missing=accept_missing, missing=missing, on_trial=note))
         except KeyboardInterrupt:
             report = Audit(tuple(trials), time.monotonic() - began, missing, is_whole=False)
@@ -333,7 +333,7 @@ def _describe_walls(report: Audit) -> Iterator[str]:
     """The last line of an audit on a host that lacks walls."""
     if report.missing:
         yield (
-            f"tier {report.tier}: this held without {', '.join(report.missing)}; it says nothing about a host "
+            f"tier {report.tier}: attacked without {', '.join(report.missing)}; it says nothing about a host "
             "with all walls, and seccomp alone holds more here than there (docs/containers.md)"
         )
 

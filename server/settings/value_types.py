@@ -92,12 +92,15 @@ EmbedderName = Annotated[ServerAddress, AfterValidator(_check_embedder)]
 
 
 def _check_project_name(name: str) -> str:
-    if not _PROJECT_NAME.match(name):
-        raise ValueError(f"{name[:80]!r} cannot be the name of a project: a name has {PROJECT_NAME_IN_WORDS}")
+    if not _PROJECT_NAME.fullmatch(name):
+        raise ValueError(
+            f"{name[:_SHOWN_CHARS]!r} cannot be the name of a project: a name has {PROJECT_NAME_IN_WORDS}"
+        )
     return name
 
 
 _PROJECT_NAME = re.compile(PROJECT_NAME)
+_SHOWN_CHARS = 80  # of a wrong name
 # Tiers below the full one, and walls whose absence may be accepted: all but seccomp, without which nothing starts.
 WEAKER_TIERS = ("container", "namespaces")
 WALLS = (
@@ -128,7 +131,9 @@ def _check_missing_walls(names: tuple[str, ...]) -> tuple[str, ...]:
     for name in names:
         if name not in known:
             nearest = suggest(name.lower(), known, "winnow doctor lists the walls")
-            raise ValueError(f"{name!r} is neither a {tiers} nor a wall that may be missing; {nearest}")
+            raise ValueError(
+                f"{name[:_SHOWN_CHARS]!r} is neither a {tiers} nor a wall that may be missing; {nearest}"
+            )
     if len(names) > 1 and {*names} & {*WEAKER_TIERS}:
         raise ValueError(f"{', '.join(names)} together: name one {tiers}, or walls alone")
     return names

@@ -548,7 +548,8 @@ def test_a_tier_that_the_user_names_is_in_the_entry_and_stays_there(home: Path) 
     code, first = setup(home, "codex", "--allow-weaker-sandbox", "container")
     named = ["--allow-weaker-sandbox", "container"]
     assert (code, first["launch"]["args"][-2:], first["notes"]) == (0, named, [])
-    again, _ = setup(home, "codex")
+    again, told = setup(home, "codex", WINNOW_ALLOW_WEAKER_SANDBOX="container")
+    assert told["notes"] == []  # the entry says it already
     entry = (home / ".codex" / "config.toml").read_text()
     assert (again, entry.count('"--allow-weaker-sandbox"'), entry.count('"container"')) == (0, 1, 1)
     refused = winnow(home, "setup", "codex", "--allow-weaker-sandbox", "bogus")
@@ -568,6 +569,13 @@ def test_a_variable_that_no_file_may_set_is_named_with_the_argument_of_the_entry
         WINNOW_ALLOW_WEAKER_SANDBOX="container",
     )
     assert told["notes"] == []
+
+
+def test_a_variable_that_switches_off_or_is_empty_is_no_reason_to_add_the_argument(home: Path) -> None:
+    off = {"WINNOW_ENABLE_WRITES": "false", "WINNOW_ALLOW_WEAKER_READER": "0", "WINNOW_ALLOW_WEAKER_SANDBOX": ""}
+    _, told = setup(home, "codex", "--print", **off)
+    named = [note.partition("The entry needs the argument ")[2].partition(":")[0] for note in told["notes"]]
+    assert named == ["--no-allow-weaker-reader", "--no-enable-writes"]
 
 
 @pytest.mark.parametrize(("seconds", "is_slow"), [(9.9, False), (10.6, True)])

@@ -314,6 +314,7 @@ def test_every_command_says_on_stderr_what_was_ignored(places: dict[Setter, Path
         ("seccomp", "'seccomp' is neither a tier"),
         ("Container", "did you mean 'container'?"),
         ("land_lock", "did you mean 'landlock'?"),
+        pytest.param("x" * 5_000, f"'{'x' * 80}' is neither a tier", id="a long word"),
         (
             "container,landlock",
             "container, landlock together: name one tier (container, namespaces), or walls alone",
@@ -325,6 +326,16 @@ def test_a_weaker_sandbox_is_accepted_by_the_name_of_a_tier_or_of_walls_alone(gi
         load_settings(allow_weaker_sandbox=given)
     assert refused.value.reason == "INVALID_REQUEST"
     assert complaint in refused.value.message
+
+
+@pytest.mark.parametrize("name", ["docs\n", "-docs", "", "d" * 65])
+def test_a_name_that_no_project_can_have_is_refused_in_words(name: str) -> None:
+    with pytest.raises(WinnowError) as refused:
+        load_settings(project=name)
+    assert (refused.value.reason, "cannot be the name of a project" in refused.value.message) == (
+        "INVALID_REQUEST",
+        True,
+    )
 
 
 def test_the_walls_and_tiers_that_may_be_named_are_those_of_the_sandbox() -> None:

@@ -332,7 +332,14 @@ def test_rules_are_read_from_a_file_that_only_its_owner_may_write(tmp_path: Path
     file = tmp_path / "rules.toml"
     file.write_text('[[rules]]\nclaim = "groups"\nvalue = "staff"\nprojects = ["handbook"]\n', "utf-8")
     assert read_rules(file) == (TokenRule(claim="groups", value="staff", projects=("handbook",)),)
-    for text in ("", "rules = []", "[[rules]]\nread_onyl = true\n", "[[rules", '[[rules]]\nprojects = ["a b"]\n'):
+    for text in (
+        "",
+        "rules = []",
+        "[[rules]]\nread_onyl = true\n",
+        "[[rules",
+        '[[rules]]\nprojects = ["a b"]\n',
+        '[[rules]]\nprojects = ["red\\n"]\n',
+    ):
         file.write_text(text, "utf-8")
         with pytest.raises(WinnowError, match="--oidc-rules"):
             read_rules(file)

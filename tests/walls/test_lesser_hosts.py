@@ -276,7 +276,7 @@ def test_an_audit_there_runs_only_with_the_opt_in_and_its_report_names_what_is_m
         True,
     )
     shown = _run_there(*audit, WINNOW_ALLOW_WEAKER_SANDBOX="container").stdout.splitlines()[-1]
-    assert shown.startswith("tier container: this held without user_namespace, ")
+    assert shown.startswith("tier container: attacked without ")
 
 
 def test_the_demonstration_says_there_in_one_sentence_which_command_shows_both_ways() -> None:

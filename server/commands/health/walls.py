@@ -49,9 +49,11 @@ _ABOVE = "granted by the commands in the line of the tier"
 
 
 def _opt_in(missing: Collection[str], granting: str) -> str:
-    """Advice on getting scripts on a host where these walls are missing."""
+    """Advice on getting scripts where these walls are missing, or where none is and some are accepted."""
     from winnow.server.tools.scripts.opt_in import with_opt_in
 
+    if not missing:
+        return "every wall stands, so accept nothing: take allow_weaker_sandbox back"
     return with_opt_in(granting or "follow the advice in the lines below", missing)
 
 

@@ -21,7 +21,8 @@ def set_up(homes: Sequence[Home], launch: Launch, *, only_print: bool) -> SetupR
     Nothing is written where the server does not start. A file that cannot be changed does not hold up the others.
     """
     outcomes = [_plan(home, launch) for home in homes]
-    notes = list(_notes(launch))
+    planned = [each.change.launch for each in outcomes if each.change and each.change.launch]
+    notes = list(_notes(launch, planned or [launch]))
     if only_print:
         return SetupReport(launch, outcomes, notes=notes)
     notes += _notes_on_variables(outcomes)
@@ -37,13 +38,13 @@ def set_up(homes: Sequence[Home], launch: Launch, *, only_print: bool) -> SetupR
 _UNSEEN = "of this shell will not reach the server: clients pass on none of them"
 
 
-def _notes(launch: Launch) -> Iterator[str]:
+def _notes(launch: Launch, planned: Sequence[Launch]) -> Iterator[str]:
     options = {name: option for name in unseen_variables() if (option := option_for(name))}
     if variables := [name for name in unseen_variables() if name not in options]:
         yield f"{', '.join(variables)} {_UNSEEN}. Put these settings into {config_file()}"
     for name, option in options.items():
         flag = option.partition(" ")[0]
-        if flag in launch.args:
+        if all(flag in each.args for each in planned):
             continue
         how = (
             f"run winnow setup {option}" if flag == ALLOW_WEAKER else "put it there by hand; winnow setup keeps it"

@@ -11,6 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from winnow.server.commands.setup.clients import Client, Shape
 from winnow.server.commands.terminal.console_script import find_console_script
 from winnow.server.errors import WinnowError
@@ -28,6 +30,7 @@ _OURS = "WINNOW_"
 _GIVEN_AS_OPTIONS = ("WINNOW_STORE", "WINNOW_PROJECT")
 # Variables of an entry that a trial start passes on. Others could make an interpreter load foreign code.
 _TRIED = (_OURS, "XDG_")
+_SWITCH = TypeAdapter(bool)  # as settings read the text of a variable
 _ADDRESSES = ("url", "serverUrl", "httpUrl", "uri")
 # A word of a command that starts winnow: the script, the package with a version, or an image.
 _OWN_WORD = re.compile(r"(?:.*[/\\])?winnow(?:-mcp)?(?:\.exe|[\[=<>~!@:].*)?", re.DOTALL)
@@ -76,7 +79,8 @@ def launch_of(settings: Settings, accepted: str | None = None) -> Launch:
 def unseen_variables() -> list[str]:
     """The variables of this shell with settings that no client will pass on, and that are not written either."""
     written = (*_PLACES, *_GIVEN_AS_OPTIONS)
-    return sorted(name for name in os.environ if name.startswith(_OURS) and name not in written)
+    given = (name for name, value in os.environ.items() if value)  # an empty one sets nothing
+    return sorted(name for name in given if name.startswith(_OURS) and name not in written)
 
 
 def option_for(variable: str) -> str:
@@ -84,8 +88,10 @@ def option_for(variable: str) -> str:
     name = variable.removeprefix(_OURS).lower()
     if SETTERS.get(name) is not Setter.OPERATOR:
         return ""
-    flag, value = f"--{name.replace('_', '-')}", os.environ[variable]
-    return flag if Settings.model_fields[name].annotation is bool else f"{flag} {shlex.quote(one_line(value))}"
+    flag, value = name.replace("_", "-"), os.environ[variable]
+    if Settings.model_fields[name].annotation is bool:
+        return f"--{flag}" if _SWITCH.validate_python(value) else f"--no-{flag}"
+    return f"--{flag} {shlex.quote(one_line(value))}"
 
 
 def is_passing(launch: Launch) -> bool:
