@@ -91,17 +91,20 @@ class Family:
 class Audit:
     """The results of all attacks, or of those before an interruption: ``is_whole`` is False.
 
-    ``missing`` are the walls that the host lacks, and that an operator accepted as missing.
+    ``missing`` are the walls that the host lacks, and that an operator accepted as missing; None where the
+    interruption came before they were known.
     """
 
     trials: tuple[Trial, ...]
     seconds: float
-    missing: tuple[str, ...] = ()
+    missing: tuple[str, ...] | None = ()
     is_whole: bool = True
 
     @property
     def tier(self) -> str:
-        """The tier of the host's walls, "none" where too few stand for one."""
+        """The tier of the host's walls, "none" where too few stand for one, "unknown" before they were tried."""
+        if self.missing is None:
+            return "unknown"
         return tier_name_of(self.missing) or "none"
 
     def violations(self) -> list[Trial]:
@@ -128,7 +131,7 @@ class Audit:
         return {
             "host": describe_host(),
             "tier": self.tier,
-            "missing_walls": list(self.missing),
+            "missing_walls": None if self.missing is None else list(self.missing),
             "complete": self.is_whole,
             "attacks": len({trial.attack for trial in self.trials}),
             "families": [family.to_json() for family in self.families()],

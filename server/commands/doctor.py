@@ -229,6 +229,7 @@ def run_audit(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_
 
     expected = sum(len(claimed_modes(attack)) for attack in attacks)
     trials: list[Trial] = []
+    missing: tuple[str, ...] | None = None
     began = time.monotonic()
 
     def note(trial: Trial) -> None:
@@ -236,9 +237,8 @@ def run_audit(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_
         advance()
 
     with _report_steps("attacking", expected) as advance:
-        # Ctrl-C before the walls are known ends it without a report, which would name a tier that nobody saw.
-        missing = asyncio.run(find_missing_walls(attacks, accept_missing=accept_missing))
         try:
+            missing = asyncio.run(find_missing_walls(attacks, accept_missing=accept_missing))
             report = asyncio.run(run(attacks, accept_missing=accept_missing, missing=missing, on_trial=note))
         except KeyboardInterrupt:
             report = Audit(tuple(trials), time.monotonic() - began, missing, is_whole=False)

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from tests.tiny_models import write_model
 from winnow import SEARCH_PATH
 from winnow.server.commands import health
-from winnow.server.commands.health import examine, find_changed_files, find_foreign_package
+from winnow.server.commands.health import examine, find_changed_files, find_foreign_package, walls
 from winnow.server.commands.ingest import app as ingest
 from winnow.server.commands.reindex import app as reindex
 from winnow.server.commands.terminal.findings import Finding, is_healthy
@@ -64,6 +64,17 @@ def test_every_line_that_is_not_right_says_what_to_do(tmp_path: Path) -> None:
     named = _by_name(found)
     assert (named["store/folder"].ok, named["backends/qdrant"].ok, is_healthy(found)) == (False, False, False)
     assert [finding for finding in found if not finding.ok and not finding.advice] == []
+
+
+@pytest.mark.walls
+def test_an_opt_in_that_no_missing_wall_needs_is_to_be_taken_back() -> None:
+    (tier,) = (
+        each for each in walls.CHECKS[0](Settings(allow_weaker_sandbox=("landlock",))) if each.check == "tier"
+    )
+    assert (tier.ok, tier.advice) == (
+        False,
+        "every wall stands, so accept nothing: take allow_weaker_sandbox back",
+    )
 
 
 def test_a_check_that_fails_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:

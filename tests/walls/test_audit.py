@@ -89,6 +89,11 @@ def test_the_table_counts_what_is_claimed_and_what_is_held(report: Audit) -> Non
     assert (other["family"], other["walls"]) == ("other", {"claimed": 0, "held": 0})
 
 
+def test_an_audit_that_was_interrupted_before_the_walls_were_tried_names_no_tier() -> None:
+    document = Audit((), 0.1, None, is_whole=False).to_json()
+    assert (document["tier"], document["missing_walls"], document["complete"]) == ("unknown", None, False)
+
+
 def test_the_document_for_programs_has_the_shape_that_is_promised(report: Audit) -> None:
     document = report.to_json()
     names = [
