@@ -47,7 +47,7 @@ async def application(store: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         "ingest_roots": (tmp_path_factory.mktemp("allowed"),),
         "calls_per_minute": CALLS_PER_MINUTE,
     }
-    tools = "research,core,claims"
+    tools = "research,core,claims,pages"
     settings = load_settings(store=store, project="handbook", legacy_tools=True, tools=tools, **writes)
     async with open_application(settings, wait_for_model=True, starts_engine=True) as app:
         yield app
@@ -147,6 +147,10 @@ async def good(client: Client) -> Mapping[str, list[dict[str, Any]]]:
         "kb_read": [
             {"document": "guide/backups.md"},
             {"document": "Backups handbook", "start": 50, "max_tokens": 8},
+        ],
+        "kb_show": [
+            {"passage_id": passages[0]},
+            {"document": "guide/backups.md", "quote": "Backups are encrypted"},
         ],
         "kb_expand_excerpt": [{"passage_id": passages[0]}, {"passage_id": sections[0], "before_tokens": 0}],
         "semantic_search": [
@@ -266,6 +270,7 @@ NO_EMPTY_FORM: Mapping[str, frozenset[str]] = {
     "docs_load_fetch": frozenset({"document_id"}),
     "execute_code": frozenset({"result", "stdout"}),
     "help": frozenset({"topic"}),
+    "kb_show": frozenset({"marked", "first_line", "url"}),
     **dict.fromkeys(("ingest_from_source", "job_status", "job_cancel"), RESULT_OF_A_JOB),
     # Another server that keeps the notebook may not say it.
     "wild_status": frozenset({"contradictions"}),
@@ -294,6 +299,8 @@ async def bad_calls(client: Client) -> AsyncIterator[tuple[str, dict[str, Any], 
         fine = {name: required[name] for name in tool.input_schema.get("required", ())}
         if tool.name == "semantic_search":
             fine = {"query": QUESTION}
+        if tool.name == "kb_show":
+            fine = {"passage_id": "0" * 12}
         yield tool.name, {**fine, f"{next(iter(known))}x": 1}, "INVALID_ARGUMENT"
         for name in fine:
             yield tool.name, {**fine, name: {"not": "this"}}, "INVALID_ARGUMENT"

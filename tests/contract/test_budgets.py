@@ -65,7 +65,7 @@ async def hostile(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[App
         embedding="off",
         execute_code="off",
         legacy_tools=True,
-        tools="research,core,claims",
+        tools="research,core,claims,pages",
         enable_writes=True,
     )
     backends = open_backends(chosen, wait_for_model=False)

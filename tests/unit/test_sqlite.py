@@ -104,6 +104,7 @@ CATALOGUE: Mapping[str, Call] = {
     "spans": lambda one: one.spans(ID),
     "token_count": lambda one: one.token_count(ID),
     "stamps": lambda one: one.stamps(P, "/docs"),
+    "stamp": lambda one: one.stamp(P, "/docs", "a.md"),
     "texts_within": lambda one: list(one.texts_within(Filters(P))),
     "text": lambda one: one.text(ID, P),
     "has_unfinished_write": lambda one: one.has_unfinished_write(P),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +17,7 @@ from winnow.server.readers.pdf.page_boxes import has_upright_text
 from winnow.server.readers.pdf.visibility import look_at_page
 from winnow.server.readers.pdf_characters.letters import read_codes, read_letters
 from winnow.server.readers.pdf_characters.torn_words import HYPHEN
+from winnow.server.text.forms.normal_forms import normalize
 from winnow.server.text.quotes.finding import closest, find_quote
 from winnow.server.text.quotes.sources import SourceText, fold_marked
 
@@ -165,7 +165,7 @@ def _signs(quote: str) -> str:
 def _letters(text: str) -> Iterator[tuple[int, str]]:
     """The letters and digits of a text in their usual shapes, each with the place of its character."""
     for at, sign in enumerate(text):
-        shaped = sign if sign.isascii() else unicodedata.normalize("NFKC", sign)
+        shaped = sign if sign.isascii() else normalize("NFKC", sign)
         yield from ((at, letter) for letter in shaped if letter.isalnum())
 
 
