@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from winnow.server.commands.doctor import app as doctor
 from winnow.server.commands.ingest import app as ingest
 from winnow.server.commands.ingest.report import print_report, to_json
 from winnow.server.commands.search import app as search
+from winnow.server.commands.terminal import output
 from winnow.server.ingest.advice import add_advice
 from winnow.server.ingest.change_detection import document_of
 from winnow.server.ingest.report import IngestFailure, IngestReport, ReadingSummary, group_failures
@@ -39,6 +41,12 @@ LOOK_AT = (
     "which documents have little text: winnow doctor --documents"
 )
 WHITE = (1.0, 1.0, 1.0)
+
+
+@pytest.fixture(autouse=True)
+def no_command_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report names no store that an earlier command of this process was given."""
+    monkeypatch.setattr(output, "_GIVEN", ContextVar("given", default={}))
 
 
 @pytest.fixture(autouse=True)

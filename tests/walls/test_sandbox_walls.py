@@ -103,7 +103,7 @@ def test_an_opt_in_for_walls_that_stand_is_refused() -> None:
     async def start() -> None:
         await Sandbox(accept_missing=("landlock",)).start()
 
-    with pytest.raises(SandboxUnavailable, match="name exactly these"):
+    with pytest.raises(SandboxUnavailable, match="every wall stands, so accept nothing"):
         asyncio.run(start())
 
 
