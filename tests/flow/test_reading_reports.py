@@ -9,6 +9,7 @@ from contextlib import closing
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -46,7 +47,7 @@ WHITE = (1.0, 1.0, 1.0)
 @pytest.fixture(autouse=True)
 def no_command_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """A report names no store that an earlier command of this process was given."""
-    monkeypatch.setattr(output, "_GIVEN", ContextVar("given", default={}))
+    monkeypatch.setattr(output, "_GIVEN", ContextVar("given", default=MappingProxyType({})))
 
 
 @pytest.fixture(autouse=True)
