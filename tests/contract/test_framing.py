@@ -72,7 +72,7 @@ async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Appl
         project="forged",
         embedding="off",
         legacy_tools=True,
-        tools="research,core,claims",
+        tools="research,core,claims,pages",
         enable_writes=True,
     )
     backends = open_backends(chosen, wait_for_model=False)
@@ -143,6 +143,11 @@ async def arguments(client: Client) -> Mapping[str, list[dict[str, Any]]]:
         "kb_read_excerpt": [
             {"passage_id": passage, "max_tokens": 800},
             {"passage_id": passage, "max_tokens": 800, "options": {"format": "bullets"}},
+            {"passage_id": text[:100]},
+        ],
+        "kb_show": [
+            {"passage_id": passage},
+            {"document": documents[0], "quote": "needle"},
             {"passage_id": text[:100]},
         ],
         "kb_expand_excerpt": [{"passage_id": one} for one in ids["passages"]],

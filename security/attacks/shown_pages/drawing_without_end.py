@@ -1,4 +1,4 @@
-# surface: held | seconds: 280
+# surface: held | seconds: 300
 # A page draws lines of tiny dashes without end: the server that shows it waits for it, and so do all who ask.
 import time
 from pathlib import Path

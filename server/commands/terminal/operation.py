@@ -13,6 +13,7 @@ from winnow.server.commands.terminal.output import print_json, print_lines, prin
 from winnow.server.errors import WinnowError
 from winnow.server.settings.project_settings import join_names
 from winnow.server.settings.settings import Settings
+from winnow.server.storage.files.store_folder import CATALOGUE
 from winnow.server.text.framing import frame_answer
 
 if TYPE_CHECKING:
@@ -85,11 +86,11 @@ def _name_projects(settings: Settings, error: WinnowError) -> WinnowError:
 def find_empty_project(settings: Settings) -> WinnowError | None:
     """The error for a project without documents, where others of the store have some; None for any other."""
     from winnow.server.backends.catalogue import Catalogue
-    from winnow.server.backends.opening import catalogue_path
 
-    if not catalogue_path(settings).exists():
+    path = settings.store / CATALOGUE  # its stores of vectors and graphs are an engine's to load
+    if not path.exists():
         return None
-    with closing(Catalogue(catalogue_path(settings))) as catalogue:
+    with closing(Catalogue(path)) as catalogue:
         names = [info.name for info in catalogue.projects()]
         is_hidden = bool(catalogue.project_state(settings.project))
     is_usual = is_hidden or not names or settings.project in names
