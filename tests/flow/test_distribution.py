@@ -219,6 +219,7 @@ async def test_the_bundle_serves_a_client(uv: Path, built: Path, tmp_path: Path)
     server = StdioServerParameters(command=str(uv / started["command"]), args=arguments, env=variables)
     async with Client(server) as client:
         listed = {tool.name for tool in (await client.list_tools()).tools}
+        await client.call_tool("kb_documents", {})  # which opens the store
     assert {tool["name"] for tool in manifest["tools"]} - listed <= {"execute_code"}  # where walls are missing
     assert listed & {tool["name"] for tool in manifest["tools"]} != set()
     assert [path.name for path in bundle.iterdir() if "HOME" in path.name] == []
