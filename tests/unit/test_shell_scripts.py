@@ -103,7 +103,7 @@ def test_fish_completes(folder: Path, words: tuple[str, ...]) -> None:
     assert sorted(found) == COMPLETED[words]
 
 
-# zsh completes at a terminal alone. The line is printed as it stands after the key, with what was filled in.
+# zsh completes only in a terminal, so it runs in a pseudo-terminal. The line after the Tab key is printed.
 ZSH = r"""
 zmodload zsh/zpty
 zpty shell zsh -f -i

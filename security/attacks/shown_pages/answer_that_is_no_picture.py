@@ -1,6 +1,6 @@
 # surface: held
-# A file that has taken over its child answers with what breaks the decoder of whoever shows the picture: another
-# format, rows that are missing or without end, chunks of its own, sizes that lie; and with marks that are none.
+# A PDF has taken control of the child process that draws it. The child answers with data made to break the image
+# decoder of the client: another format, missing or endless rows, chunks of its own, wrong sizes; and invalid marks.
 import struct
 import zlib
 

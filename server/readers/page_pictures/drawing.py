@@ -24,7 +24,7 @@ _MOST_TRIES, _MARGIN, _LEAST_STEP, _MOST_STEP = 6, 0.95, 0.5, 0.9
 # What is marked is multiplied by this colour, so that black letters stay black.
 _YELLOW = (255, 236, 92)
 _AROUND_PIXELS = 1
-# Colours are told apart by 4 bits each of red, green and blue.
+# The palette keeps the upper 4 bits of red, green and blue.
 _BITS, _SHADES = 4, 17
 _ENCRYPTED = "encrypted: it opens only with a password, and none is kept after an ingest"
 

@@ -115,7 +115,7 @@ class _VisibleText:
         return start, end
 
     def _find_letters(self, quote: str) -> tuple[int, int] | None:
-        """The characters that have the letters and digits of a quote, whatever is between them.
+        """The characters whose letters and digits are those of a quote; blanks and punctuation are ignored.
 
         PDFium sees no blank at the end of a line of a turned page, and many within words whose letters are spaced.
         """

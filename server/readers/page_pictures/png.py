@@ -1,7 +1,7 @@
 """PNG files with a palette: written by the child that draws a page, checked by the process that sends them.
 
-A picture has the four chunks that it needs and no other one. The check unpacks it, because whoever shows it has a
-decoder of its own, which may be fragile: a file that passes has exactly the pixels that its header states.
+A picture has four chunks: header, palette, data and end. The check decompresses the data, because the client that
+shows the picture decodes it too: a file that passes has exactly the pixels that its header states.
 """
 
 from __future__ import annotations

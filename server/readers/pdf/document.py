@@ -243,6 +243,7 @@ def _page_size(document: Any, place: int) -> tuple[float, float]:
 
 
 def printed_line(text: str) -> str:
+    """A text of PDFium as one line; ``HYPHEN`` at its end divides a word."""
     return _clean(text) + (HYPHEN if text.rstrip().endswith(HYPHENS) else "")
 
 

@@ -14,6 +14,7 @@ from winnow.server.readers.pdf.document import OpenPdf, PageTexts, printed_line
 from winnow.server.readers.pdf.layout import Box
 from winnow.server.readers.pdf.lines import BULLETS, MOST_CHARS, Cell, Line, read_lines
 from winnow.server.readers.pdf.visibility import look_at_page
+from winnow.server.readers.pdf_characters.ink_sizes import find_runs
 from winnow.server.readers.pdf_characters.letters import has_unnamed_letters
 
 # In points: a room between lines of liteparse that is narrower has no text, a line reaches beyond its box, and the
@@ -24,7 +25,7 @@ _GOES_ON = 0.5
 # Letters that Unicode has for mathematics, and others beyond its first plane.
 _OF_FORMULAS = re.compile("[\U00010000-\U0010ffff]")
 _WORD = re.compile(r"[^\W\d_]{2}")
-_MOST_RUNS = 2_000
+_MOST_CELLS = 2_000
 
 
 class LostText:
@@ -61,7 +62,7 @@ class LostText:
         """The lines of a page with the letters of formulas that are lost within them."""
         text, height = self._texts.of(number)
         shown = text.get_text_range(0, min(text.count_chars(), MOST_CHARS))
-        if not _OF_FORMULAS.search(shown) or sum(len(line.cells) for line in lines) > _MOST_RUNS:
+        if not _OF_FORMULAS.search(shown) or sum(len(line.cells) for line in lines) > _MOST_CELLS:
             return [*lines]
         return [_with_lost_letters(text, height, line) for line in lines]
 
@@ -73,23 +74,25 @@ class LostText:
 
 def _with_lost_letters(text: Any, height: float, line: Line) -> Line:
     """The line as it is printed where letters of formulas alone are lost, within its cells or between them."""
-    bottom, top = height - line.box.bottom, height - line.box.top
     cells: list[Cell] = []
     for cell in line.cells:
-        printed = printed_line(_between(text, cell.left, cell.right, bottom, top))
+        printed = printed_line(_between(text, height, replace(line.box, left=cell.left, right=cell.right)))
         lacks = len(_OF_FORMULAS.findall(printed)) > len(_OF_FORMULAS.findall(cell.text))
         if lacks and _plain_letters(printed) == _plain_letters(cell.text):
             cell = Cell(printed, cell.left, cell.right)
-        lost = printed_line(_between(text, cells[-1].right, cell.left, bottom, top)) if cells else ""
+        gap = replace(line.box, left=cells[-1].right if cells else cell.left, right=cell.left)
+        lost = printed_line(_between(text, height, gap)) if cells else ""
         if _OF_FORMULAS.search(lost) and not _plain_letters(lost):
             cell = replace(cells.pop().join(cell, f" {lost} "), words=())
         cells.append(cell)
     return replace(line, cells=tuple(cells))
 
 
-def _between(text: Any, left: float, right: float, bottom: float, top: float) -> str:
-    """The text of a part of a line, without the letters beside it, whose boxes may overlap it."""
-    return str(text.get_text_bounded(left + _OVERLAP, bottom, max(left + _OVERLAP, right - _OVERLAP), top))
+def _between(text: Any, height: float, box: Box) -> str:
+    """The text in the box of a part of a line, without the letters beside it, whose boxes may overlap it."""
+    left = box.left + _OVERLAP
+    right = max(left, box.right - _OVERLAP)
+    return str(text.get_text_bounded(left, height - box.bottom, right, height - box.top))
 
 
 def _plain_letters(text: str) -> str:
@@ -114,12 +117,10 @@ def _uncovered(text: Any, height: float, lines: Sequence[Line]) -> list[Line]:
 
 
 def _parts(text: Any, height: float, rows: Mapping[int, Sequence[Line]]) -> Iterator[Line]:
-    for place in range(min(text.count_rects(), _MOST_RUNS)):
-        left, bottom, right, top = text.get_rect(place)
-        box = Box(left, height - top, right, height - bottom)
+    for box in find_runs(text, height):
         beside = rows.get(int(box.middle), [])
         for start, end in _gaps(box, beside):
-            shown = " ".join(_between(text, start, end, bottom, top).split())
+            shown = " ".join(_between(text, height, replace(box, left=start, right=end)).split())
             if shown.strip(". "):
                 size = _size_beside(box, beside) or round(max(box.height, 1.0), 1)
                 yield Line(Box(start, box.top, end, box.bottom), size, False, (Cell(shown, start, end),))
