@@ -222,7 +222,7 @@ _LIBERTINE = (
 )
 
 
-_LIGATURES: Mapping[int, str] = MappingProxyType({code: f"a{code}" for code in range(27, 32)})
+_BY_CODE: Mapping[int, str] = MappingProxyType({code: f"a{code}" for code in (21, *range(27, 32), 0x20, 0x9F)})
 
 
 class _Writer:
@@ -305,24 +305,24 @@ class _Writer:
             " /Encoding << /Type /Encoding /Differences [27 /f_i /f_f_i /f_f] >> >>"
         )
 
-    def _drawn(self, scale: float, signs: Mapping[int, str] = _LIGATURES) -> int:
+    def _drawn(self, scale: float, signs: Mapping[int, str] = _BY_CODE) -> int:
         """A font whose letters are rectangles, 30 units high; that of "i" is 4 units wide.
 
-        Its letters are those from a to z, with signs, or with five ligatures whose names say nothing, as dvips
-        writes them.
+        Its letters are those from a to z, with signs, or with some of the encoding T1 whose names say nothing, as
+        dvips writes them: five ligatures, a dash and a section sign.
         """
         wide, narrow = (
             self._add("<<", f"{width} 0 0 0 {width - 2} 30 d1 0 0 {width - 2} 30 re f".encode())
             for width in (20, 6)
         )
         names = {**signs} | {code: chr(code) for code in range(97, 123)}
-        first = min(names)
+        first, last = min(names), max(names)
         drawings = " ".join(f"/{name} {narrow if name == 'i' else wide} 0 R" for name in names.values())
-        widths = " ".join("6" if names.get(code) == "i" else "20" for code in range(first, 123))
+        widths = " ".join("6" if names.get(code) == "i" else "20" for code in range(first, last + 1))
         stated = " ".join(f"{code} /{name}" for code, name in names.items())
         return self._add(
             f"<< /Type /Font /Subtype /Type3 /FontBBox [0 0 20 30] /FontMatrix [{scale} 0 0 {scale} 0 0]"
-            f" /FirstChar {first} /LastChar 122 /Widths [{widths}] /CharProcs << {drawings} >> /Resources << >>"
+            f" /FirstChar {first} /LastChar {last} /Widths [{widths}] /CharProcs << {drawings} >> /Resources << >>"
             f" /Encoding << /Type /Encoding /Differences [{stated}] >> >>"
         )
 

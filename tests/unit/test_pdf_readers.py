@@ -647,6 +647,18 @@ def test_ligatures_that_their_font_does_not_name_are_those_of_tex(read: Read) ->
     ] == ["effect", "define", "flawed", "efficient", "baffled"]
 
 
+def test_a_dash_and_a_section_sign_that_their_font_does_not_name_are_those_of_tex(read: Read) -> None:
+    lines = ("it is faster \x15 skipping the rest", "see \u0178four for the di\x1berence")  # 0x9F in the file
+    parsed = read(PdfFile([[*PAGE, *(Drawn(50, 600 - 12 * row, line) for row, line in enumerate(lines))]]))
+    assert "it is faster \u2013 skipping the rest see \xa7four for the difference" in parsed.text
+
+
+def test_a_code_of_a_font_without_words_is_no_dash(read: Read) -> None:
+    """Fonts of formulas have brackets there."""
+    lines = (Drawn(50, 600, "for the di\x1berence we have"), Drawn(50, 580, "x \x15 y", stated=8))
+    assert "\u2013" not in read(PdfFile([[*PAGE, *lines]])).text
+
+
 @pytest.mark.parametrize("password", [None, ""])
 def test_signs_of_drawn_letters_that_only_their_names_tell_are_read(read: Read, password: str | None) -> None:
     """Parsers know their codes alone: a comma would be a hyphen or lost. A sign of a formula is an unknown one."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
@@ -15,21 +16,18 @@ from winnow.server.readers.pdf_characters.torn_words import HYPHEN, HYPHENS
 _HIGH, _LOW = range(0xD800, 0xDC00), range(0xDC00, 0xE000)
 _HYPHEN_CODES = frozenset(map(ord, HYPHENS))
 # Bitmap fonts of TeX (Type 3) do not name their letters: PDFium gives the codes of the encoding T1 (Cork), and
-# liteparse letters of another encoding ("eftect" for "effect"). Brackets of formulas have some of these codes.
+# liteparse letters of another encoding ("eftect" for "effect"). Fonts of formulas have brackets for some codes.
 # Fonts that have a name, as no bitmap font has, have codes of their own (27 is "fi" in Linux Libertine): liteparse
 # finds their letters by names that PDFium does not know ("f_i").
 TEX_LETTERS: Mapping[int, str] = MappingProxyType(
-    {
-        0x10: "\u201c",
-        0x11: "\u201d",
-        0x15: "\u2013",
-        0x16: "\u2014",
-        0x1B: "ff",
-        0x1C: "fi",
-        0x1D: "fl",
-        0x1E: "ffi",
-        0x1F: "ffl",
-    }
+    dict(enumerate("\u2039\u203a\u201c\u201d\u201e\xab\xbb\u2013\u2014", 0x0E))
+    | dict(enumerate(("\u0131", "\u0237", "ff", "fi", "fl", "ffi", "ffl"), 0x19))
+    | dict(enumerate("ĂĄĆČĎĚĘĞĹĽŁŃŇŊŐŔŘŚŠŞŤŢŰŮŸŹŽŻĲİđ§ăąćčďěęğĺľłńňŋőŕřśšşťţűůÿźžżĳ¡¿£", 0x80))
+    | {0xD7: "Œ", 0xDF: "SS", 0xF7: "œ", 0xFF: "ß"}  # the others from 0xC0 are those of Latin-1
+)
+# A font of text that has no ligature of its own may state its letters, but a control character is none.
+_TEX_SIGNS: Mapping[int, str] = MappingProxyType(
+    {code: letter for code, letter in TEX_LETTERS.items() if code < 0x20}
 )
 _UNKNOWN = "\ufffd"
 # ASCII -> the signs that are printed for it, and each of them in ASCII. A hyphen is the same sign in both.
@@ -41,6 +39,7 @@ AS_ASCII: Mapping[str, str] = MappingProxyType(
     | dict.fromkeys("\u2010\u2011", "-")
 )
 _IN_PROGRAMS = str.maketrans(dict(AS_ASCII))
+_WORD = re.compile("[A-Za-z]{3}")
 _UNNAMED_LIGATURE = re.compile(r"(?<=[A-Za-z])[\x1b-\x1f]|[\x1b-\x1f](?=[a-z])")
 
 
@@ -81,26 +80,42 @@ def has_unnamed_letters(textpage: Any, most: int) -> bool:
 def read_letters(textpage: Any, codes: Sequence[int]) -> Iterator[str]:
     """The characters of a page, "" for the second of two codes that are one.
 
-    Codes of TeX's bitmap fonts are letters where a page has ligatures by such codes.
+    Codes of TeX's bitmap fonts are letters on a page that has ligatures by such codes.
 
     A ligature by a code of a font with a name is an unknown letter: which one it is, only the font says.
     """
-    ligatures = _ligatures(codes)
-    unknown = frozenset(place for place in ligatures if _has_name(textpage, place))
-    if len(unknown) == len(ligatures):
-        yield from (_UNKNOWN if place in unknown else _letter(code) for place, code in enumerate(codes))
-        return
-    yield from _read_tex(codes, unknown)
+    ligatures = {place: _has_name(textpage, place) for place in _ligatures(codes)}
+    if all(ligatures.values()):
+        yield from (_UNKNOWN if place in ligatures else _letter(code) for place, code in enumerate(codes))
+    else:
+        yield from _read_tex(textpage, codes, ligatures)
 
 
-def _read_tex(codes: Sequence[int], unknown: Collection[int]) -> Iterator[str]:
-    for place, code in enumerate(codes):
-        if place in unknown:
+def _read_tex(textpage: Any, codes: Sequence[int], ligatures: Mapping[int, bool]) -> Iterator[str]:
+    fonts = [_font_at(textpage, place) for place in range(len(codes))]
+    of_tex = {fonts[place] for place, has_name in ligatures.items() if not has_name}
+    letters = {font: TEX_LETTERS if font in of_tex else _TEX_SIGNS for font in _fonts_of_text(codes, fonts)}
+    for place, (code, font) in enumerate(zip(codes, fonts, strict=True)):
+        if ligatures.get(place):
             yield _UNKNOWN
-            continue
-        beside = codes[max(place - 1, 0) : place + 2]
-        is_text = any(chr(other).isalnum() for other in beside if 0x20 < other < 0xD800)
-        yield TEX_LETTERS.get(code) or _letter(code) if is_text else _letter(code)
+        elif (letter := letters.get(font, {}).get(code)) and not _has_name(textpage, place):
+            yield letter
+        else:
+            yield _letter(code)
+
+
+def _font_at(textpage: Any, place: int) -> int:
+    """The address of a character's font; 0 for a space or an end of line that PDFium has added."""
+    written = pdfium.FPDFText_GetTextObject(textpage, place)
+    font = pdfium.FPDFTextObj_GetFont(written) if written else None
+    return ctypes.addressof(font.contents) if font else 0
+
+
+def _fonts_of_text(codes: Sequence[int], fonts: Sequence[int]) -> frozenset[int]:
+    """The fonts in which a word is written: those of formulas have single letters, and parts of signs for them."""
+    text = "".join(chr(code) if code < 0x80 else " " for code in codes)
+    words = (fonts[found.start() : found.end()] for found in _WORD.finditer(text))
+    return frozenset(word[0] for word in words if word[0] and len(set(word)) == 1)
 
 
 def _ligatures(codes: Sequence[int]) -> list[int]:
