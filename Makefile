@@ -11,7 +11,7 @@ SETUP := $(VENV)/.setup-done
 VENV_WITHOUT_ENSUREPIP = { $(PYTHON) -m venv --clear --without-pip $(VENV) && \
 	$(PYTHON) -m pip --disable-pip-version-check --quiet --python $(BIN)/python install pip; }
 
-.PHONY: demo test style types tests test-times test-rare test-random coverage fuzz fuzz-files fuzz-facade soak bench setup dist lock clean
+.PHONY: demo test style types tests test-times test-rare test-engine test-random coverage fuzz fuzz-files fuzz-facade soak bench setup dist lock clean
 
 demo: $(SETUP)
 	$(BIN)/winnow demo
@@ -38,6 +38,11 @@ test-times: $(SETUP)
 # model, clients of other projects, a Neo4j server, removal and archives of projects, controls of attacks.
 test-rare: $(SETUP)
 	$(BIN)/python tests/everybody.py --rare
+
+# The contract tests and the attacks on surfaces once more, where each application asks an engine for its store, as it
+# does for most users; in `make test` most of them open the store themselves.
+test-engine: $(SETUP)
+	$(BIN)/python -m pytest -q --over-engine tests/contract tests/walls/test_surface_attacks.py
 
 # Tests of properties after new inputs each time; `make test` repeats the same ones.
 test-random: $(SETUP)

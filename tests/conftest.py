@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import AsyncIterator, Generator, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from mcp_types import CallToolResult
 from tests.ingesting import ingest_paths
 from tests.plain_store import copy_store
 from tests.starts.client import Starter, warm_starts
+from winnow.security.surface import over_engines
 from winnow.server.backends.opening import open_backends
 from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.jobs.target import target_of
@@ -73,6 +74,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--real-starts", action="store_true", help="start an interpreter for each process of winnow")
+    parser.addoption("--over-engine", action="store_true", help="each application asks an engine for its store")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -92,7 +94,14 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("WINNOW_CONFIG", str(home / "winnow.toml"))
         patch.setenv("WINNOW_STORE", str(home / "store"))
         patch.setenv("WINNOW_MODELS", str(home / "models"))
-        patch.setenv("WINNOW_DAEMON", "off")  # tests/flow/test_engine.py tests the shared engine
+        patch.setenv("WINNOW_DAEMON", "off")  # engines are in tests/flow/test_engine.py and `make test-engine`
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _opened_as_asked(request: pytest.FixtureRequest, _own_folders: None) -> Iterator[None]:
+    """Applications open their stores themselves, or all of them ask an engine."""
+    with over_engines() if request.config.option.over_engine else nullcontext():
         yield
 
 

@@ -53,12 +53,14 @@ def results(request: pytest.FixtureRequest) -> Results:
         for item in request.session.items
         if isinstance(item, pytest.Function) and item.path == request.path and "attack" in item.fixturenames
     }
-    return try_attacks([each for each in ATTACKS if str(each) in asked], "both")
+    over_engine = bool(request.config.option.over_engine)
+    return try_attacks([each for each in ATTACKS if str(each) in asked], "both", over_engine=over_engine)
 
 
-def try_attacks(attacks: Sequence[Attack], mode: str) -> Results:
+def try_attacks(attacks: Sequence[Attack], mode: str, *, over_engine: bool = False) -> Results:
     """The results of these attacks in one mode, by their names."""
-    return {trial.attack: trial for trial in asyncio.run(audit.run(attacks, modes=[mode])).trials}
+    trials = asyncio.run(audit.run(attacks, modes=[mode], over_engine=over_engine)).trials
+    return {trial.attack: trial for trial in trials}
 
 
 def test_every_surface_has_its_least_number_of_attacks() -> None:
