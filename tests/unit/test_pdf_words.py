@@ -39,7 +39,13 @@ from winnow.server.readers.pdf_characters.torn_words import HYPHEN, Mender, expa
         (f"a dis{HYPHEN}like", "a dislike"),
         (f"a pro{HYPHEN}gram", "a program"),
         ("the CONCLU-SIONS", "the CONCLUSIONS"),
-        ("the wellknown", "the well-known"),
+        ("/doc/wellknown/", "/doc/wellknown/"),
+        (
+            "the file, a file, configuration file: configurationfile",
+            "the file, a file, configuration file: configurationfile",
+        ),
+        ("bug fixes, bug fixes, bugfixes", "bug fixes, bug fixes, bugfixes"),
+        ("DBF files", "DBF files"),
     ],
 )
 def test_the_words_of_the_document_decide(text: str, mended: str) -> None:

@@ -1,8 +1,9 @@
 """Mends words that were torn by a gap at a ligature ("Ef ficient") or divided at the end of a line.
 
-The document's own words decide. Torn pieces are joined if the whole word stands elsewhere in the document and
-the pieces are not both words of it, or if the gap is between two "f" and neither piece stands alone anywhere. A
-compound that it mostly writes with a hyphen has it everywhere.
+The document's own words decide. Torn pieces are joined if the whole word stands elsewhere in the document, at
+least as often, and the second piece is no word of it, or if the gap is between two "f" and neither piece stands
+alone anywhere. A word within a line keeps its letters: "proofgeneral" in an address stays one word in a document
+about "Proof-General".
 """
 
 from __future__ import annotations
@@ -104,6 +105,7 @@ class Mender:
     def __init__(self, texts: Iterable[str]) -> None:
         self._whole: Counter[str] = Counter()
         self._torn: Counter[str] = Counter()
+        self._pairs: Counter[tuple[str, str]] = Counter()
         self._compounds: Counter[str] = Counter()
         for text in texts:
             # The pieces of a divided word are no words.
@@ -111,20 +113,15 @@ class Mender:
             self._whole.update(_WORD.findall(small))
             if "-" in small:
                 self._compounds.update(_COMPOUND.findall(small))
-            self._torn.update(piece.casefold() for pair in _TORN.findall(text) for piece in pair)
+            self._pairs.update((first.casefold(), second.casefold()) for first, second in _TORN.findall(text))
+        for pair, count in self._pairs.items():
+            self._torn.update(dict.fromkeys(pair, count))
+        self._words_after = self._find_words_after()
         self._firsts = Counter(word.split("-")[0] for word in self._compounds)
-        self._fused = {
-            word.replace("-", ""): word.index("-")
-            for word, count in self._compounds.items()
-            if count > self._whole[word.replace("-", "")] > 0 and min(map(len, word.split("-"))) >= _SHORTEST_PART
-        }
-        self._fused_words = re.compile(rf"\b(?:{'|'.join(map(re.escape, self._fused)) or '(?!)'})\b", re.I)
 
     def mend(self, text: str) -> str:
         """The text with its torn words joined."""
         text = _DIVIDED.sub(self._join_divided, text)
-        if self._fused:
-            text = self._fused_words.sub(self._part, text)
         return _CAPITALS.sub(self._join_capitals, _TORN.sub(self._join, text))
 
     def has_compound(self, first: str, second: str) -> bool:
@@ -148,8 +145,15 @@ class Mender:
     def _is_word(self, piece: str) -> bool:
         return len(piece) >= _SHORTEST_WORD and self._whole[piece] > 1
 
+    def _find_words_after(self) -> frozenset[str]:
+        """The second pieces that are words: half of the words before them join to none, as in "the file"."""
+        others: Counter[str] = Counter()
+        for first, second in self._pairs:
+            others[second] += -1 if first + second in self._whole else 1
+        return frozenset(second for second, count in others.items() if count >= 0)
+
     def _join(self, match: re.Match[str]) -> str:
-        return match[1] + match[2] if self._is_torn(match[1].casefold(), match[2].casefold()) else match[0]
+        return match[1] + match[2] if self._is_torn(match[1], match[2]) else match[0]
 
     def _join_divided(self, match: re.Match[str]) -> str:
         return f"{match[1]}-{match[2]}" if self.has_compound(match[1], match[2]) else match[1] + match[2]
@@ -158,14 +162,12 @@ class Mender:
         whole = match[1] + match[2]
         return whole if whole.casefold() in self._whole else match[0]
 
-    def _part(self, match: re.Match[str]) -> str:
-        """A compound that lost its hyphen at the end of a line."""
-        place = self._fused.get(match[0].casefold(), 0)
-        return f"{match[0][:place]}-{match[0][place:]}" if place else match[0]
-
-    def _is_torn(self, first: str, second: str) -> bool:
+    def _is_torn(self, written: str, second: str) -> bool:
+        first, second = written.casefold(), second.casefold()
         words = self._stands_alone(first) + self._stands_alone(second)
-        return words < 2 if first + second in self._whole else words == 0 and first[-1] == second[0] == "f"
+        if whole := self._whole[first + second]:
+            return words < 2 and second not in self._words_after and whole >= self._pairs[first, second]
+        return words == 0 and first[-1] == second[0] == "f" and not (written.isupper() and len(written) > 1)
 
     def _stands_alone(self, piece: str) -> bool:
         return self._whole[piece] > self._torn[piece]
