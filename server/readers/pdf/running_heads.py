@@ -107,7 +107,8 @@ def drop_running_heads(
 
     for at_top in (True, False):
         edges = edges_of(at_top=at_top)
-        places = _head_places(edges)
+        outermost = [_outermost_place(lines, at_top) for lines in left]
+        places = _head_places(edges, outermost)
         dropped = _drop(left, edges, places)
         for _ in range(_MORE_LINES):  # such as a number below a note
             edges = [_if_beside(edge, outer) for edge, outer in zip(edges_of(at_top=at_top), dropped, strict=True)]
@@ -203,11 +204,23 @@ def _drop(
     return out
 
 
-def _head_places(edges: Sequence[_Edge | None]) -> Counter[tuple[bool, int]]:
-    """On how many pages a line stands apart at each height; none where other pages have text at this height."""
+def _head_places(
+    edges: Sequence[_Edge | None], outermost: Sequence[tuple[bool, int]]
+) -> Counter[tuple[bool, int]]:
+    """On how many pages a line stands apart at each height; none where other pages have text at this height.
+
+    ``outermost``: where the text of each page begins, also where that line is too long or too large for a head.
+    """
     apart = Counter(edge.place for edge in edges if edge is not None and edge.is_apart)
-    others = Counter(edge.place for edge in edges if edge is not None and not edge.is_apart)
+    others = Counter(
+        place for edge, place in zip(edges, outermost, strict=True) if edge is None or not edge.is_apart
+    )
     return Counter({place: count for place, count in apart.items() if 4 * _near(others, place) <= count})
+
+
+def _outermost_place(lines: Sequence[Line], at_top: bool) -> tuple[bool, int]:
+    middles = [line.box.middle for line in lines] or [0.0]
+    return at_top, round(min(middles) if at_top else max(middles))
 
 
 def _places_of_text(edges: Sequence[_Edge | None]) -> set[tuple[bool, int]]:
