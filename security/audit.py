@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import os
 import platform
 import signal
@@ -195,12 +194,10 @@ async def run(
     accept_missing: tuple[str, ...] = (),
     missing: tuple[str, ...] | None = None,
     on_trial: Callable[[Trial], None] = lambda _: None,
-    over_engine: bool = False,
 ) -> Audit:
     """Run all attacks, mode by mode, `AT_ONCE` at a time. Cancelling leaves nothing behind.
 
     ``missing``: what ``find_missing_walls`` found, where it was called. Raises as that does, before any attack.
-    ``over_engine``: applications that attacks on a surface open ask an engine for their store (surface.py).
     """
     started = time.monotonic()
     if missing is None:
@@ -213,7 +210,7 @@ async def run(
             async with _prepare_attempts(mode, accept_missing) as attempt:
                 trials += await _run_several(attempt, scripts, on_trial)
         surface_attacks = [attack for attack in claimed if not attack.is_script]
-        trials += await _run_several(_attempt_on_surface(mode, over_engine), surface_attacks, on_trial)
+        trials += await _run_several(_attempt_on_surface(mode), surface_attacks, on_trial)
     return Audit(tuple(trials), time.monotonic() - started, missing)
 
 
@@ -318,10 +315,8 @@ async def _run_program(
 # --- surfaces outside the sandbox ------------------------------------------------------------------------------
 
 
-def _attempt_on_surface(mode: str, over_engine: bool) -> Attempt:
-    if mode == CONTROL:
-        return _run_surface_control
-    return functools.partial(_run_on_product, options=(surface.OVER_ENGINE,) if over_engine else ())
+def _attempt_on_surface(mode: str) -> Attempt:
+    return _run_surface_control if mode == CONTROL else _run_on_product
 
 
 async def _run_surface_control(attack: Attack) -> Trial:
@@ -330,8 +325,8 @@ async def _run_surface_control(attack: Attack) -> Trial:
     return Trial(str(attack), attack.family, CONTROL, "succeeded" if not violation else "failed", violation)
 
 
-async def _run_on_product(attack: Attack, options: Sequence[str]) -> Trial:
-    ending, reason = await _call(attack, "surface", *options)
+async def _run_on_product(attack: Attack) -> Trial:
+    ending, reason = await _call(attack, "surface")
     violation = "" if ending in attack.verdicts["both"] else f"it ended as {ending}{reason}, not as {suite.HELD}"
     if ending == _SUCCEEDED:
         violation = "it got through"
@@ -341,10 +336,10 @@ async def _run_on_product(attack: Attack, options: Sequence[str]) -> Trial:
 _SUCCEEDED = "succeeded"
 
 
-async def _call(attack: Attack, function: str, *options: str) -> tuple[str, str]:
+async def _call(attack: Attack, function: str) -> tuple[str, str]:
     """Call one function of the attack; returns its ending, and the error where it failed."""
     with tempfile.TemporaryDirectory(prefix="winnow-audit-", ignore_cleanup_errors=True) as folder:
-        output = await _run_program([surface.__file__, function, *options], attack.source, folder, attack.seconds)
+        output = await _run_program([surface.__file__, function], attack.source, folder, attack.seconds)
     if output is None:
         return "timeout", ""
     verdict = output[0].splitlines()[-1:]

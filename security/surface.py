@@ -2,19 +2,16 @@
 
 Executed by path, in a process, a session and a folder of its own, with the program on standard input and the name
 of the function to call as its argument. The program drives the product as its users do: `winnow` runs the command
-line, and any module of the product may be imported. With `OVER_ENGINE` as a second argument, each application that
-the program opens asks an engine for its store.
+line, and any module of the product may be imported.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -22,7 +19,6 @@ from typing import Any
 _ROOT = str(Path(__file__).parents[2])
 BREACHED, HELD = "BREACHED", "HELD"
 FUNCTIONS = ("control", "surface")
-OVER_ENGINE = "over-engine"
 _WINNOW = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); from winnow.server.commands.entry.cli import main; main()"
 )
@@ -54,42 +50,17 @@ def winnow(
     )
 
 
-@contextmanager
-def over_engines() -> Iterator[None]:
-    """Each application that is opened in it starts an engine, whatever its settings say; engines end with it."""
-    from winnow.server.commands.entry import app
-    from winnow.server.engine.client import query_engine
-
-    opened = app.open_knowledge
-    stores: set[Path] = set()
-
-    def open_over_engine(settings: Any, **options: Any) -> Any:
-        stores.add(settings.store)
-        asked = settings.model_copy(update={"daemon": "on"})
-        return opened(asked, **{**options, "starts_engine": True})
-
-    app.open_knowledge = open_over_engine
-    try:
-        yield
-    finally:
-        app.open_knowledge = opened
-        for store in filter(Path.exists, stores):
-            asyncio.run(query_engine(store, "stop"))
-
-
-def main(function: str, *, over_engine: bool) -> None:
+def main(function: str) -> None:
     """Call the function, and print whether the attack achieved its goal."""
     program = sys.stdin.buffer.read()
     sys.path.insert(0, _ROOT)
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(program, "<attack>", "exec"), names)
-    with over_engines() if over_engine else nullcontext():
-        is_breached = names[function]()
-    print(BREACHED if is_breached else HELD, flush=True)
+    print(BREACHED if names[function]() else HELD, flush=True)
     os.killpg(0, signal.SIGKILL)  # kills this process and everything that the attack left running
 
 
 if __name__ == "__main__":
-    if sys.argv[1] not in FUNCTIONS or sys.argv[2:] not in ([], [OVER_ENGINE]):
-        sys.exit(f"one of {', '.join(FUNCTIONS)}, and {OVER_ENGINE!r} or nothing")
-    main(sys.argv[1], over_engine=OVER_ENGINE in sys.argv)
+    if sys.argv[1] not in FUNCTIONS:
+        sys.exit(f"one of {', '.join(FUNCTIONS)}")
+    main(sys.argv[1])

@@ -15,9 +15,9 @@ from mcp import ClientSession
 from mcp_types import CallToolResult
 
 from tests.ingesting import ingest_paths
+from tests.over_engine import over_engines
 from tests.plain_store import copy_store
 from tests.starts.client import Starter, warm_starts
-from winnow.security.surface import over_engines
 from winnow.server.backends.opening import open_backends
 from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.jobs.target import target_of

@@ -61,6 +61,8 @@ SAME = (
     ("Kept \x15 for \x10ninety\x11 days", "Kept – for “ninety” days"),
     ("…kept for ninety days…", "They are kept for ninety days, then deleted"),
     ("資料庫備份", "所有資料庫備份保存九十天"),
+    ("すべてのパーティション", "すべての パー\nティションの一覧"),
+    ("すべての パー ティション", "すべてのパーティションの一覧"),
     ("of GX (mod P ) using", "of GX (mod P) using"),
     ("a Map<K,V> of them", "a Map<K,\u200bV> of them"),
     ("a Map<K,\u200bV> of them", "a Map<K,V> of them"),

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from tests.over_engine import attack_over_engines
 from winnow.security import audit, suite
 from winnow.security.audit import Trial
 from winnow.security.suite import Attack
@@ -53,14 +54,15 @@ def results(request: pytest.FixtureRequest) -> Results:
         for item in request.session.items
         if isinstance(item, pytest.Function) and item.path == request.path and "attack" in item.fixturenames
     }
-    over_engine = bool(request.config.option.over_engine)
-    return try_attacks([each for each in ATTACKS if str(each) in asked], "both", over_engine=over_engine)
+    attacks = [each for each in ATTACKS if str(each) in asked]
+    if request.config.option.over_engine:
+        attacks = [*map(attack_over_engines, attacks)]
+    return try_attacks(attacks, "both")
 
 
-def try_attacks(attacks: Sequence[Attack], mode: str, *, over_engine: bool = False) -> Results:
+def try_attacks(attacks: Sequence[Attack], mode: str) -> Results:
     """The results of these attacks in one mode, by their names."""
-    trials = asyncio.run(audit.run(attacks, modes=[mode], over_engine=over_engine)).trials
-    return {trial.attack: trial for trial in trials}
+    return {trial.attack: trial for trial in asyncio.run(audit.run(attacks, modes=[mode])).trials}
 
 
 def test_every_surface_has_its_least_number_of_attacks() -> None:

@@ -31,6 +31,7 @@ from winnow.server.readers.pdf_tables.tables import (
     has_leaders,
     keep_apart,
 )
+from winnow.server.text.forms.ideographs import IDEOGRAPHIC
 from winnow.server.text.markup.captions import begins_caption
 
 _LONGEST_HEADING, _LONGEST_MARKED, _MOST_LEVELS = 200, 110, 4
@@ -67,6 +68,7 @@ _BREAKS, _PATH = "-_#?=&:", re.compile(r"\S*\w[/._-]\w")
 _SECTION = re.compile(r"\d{1,3}(?:\.\d{1,3})*\.?|[A-Z](?:\.\d+)*\.?|[IVXLC]+\.?")
 # "-v", "--all", "[-m]": what a command takes is described below it, and is no heading.
 _OPTION = re.compile(r"\[?[-+–—]{1,2}\w")
+_IDEOGRAPHIC = re.compile(f"[{IDEOGRAPHIC}]")
 _SOFT_END = re.compile(r"[^\W\d_]-\Z")
 _NOTE = re.compile(r"(?:\d{1,3}|[*∗†‡§¶]{1,3}|[a-z])\s?(?=[A-Z\"'“(\[]|\S+)")
 
@@ -574,6 +576,8 @@ def _join(first: str, then: str) -> str:
         return first + then
     if _SOFT_END.search(first) and then[:1].islower():
         return f"{first[:-1]}{HYPHEN}{then}"
+    if _IDEOGRAPHIC.match(first[-1:]) and _IDEOGRAPHIC.match(then):
+        return first + then
     return first + then if first.endswith("-") and first[-2:-1].isalnum() else f"{first} {then}"
 
 

@@ -3,7 +3,8 @@
 Two texts are equal after folding if they differ only in what copying, typesetting and page breaks change:
 
     of the text                                        folded
-    white space of any kind and length                 one blank; none before the punctuation of a sentence or ")"
+    white space of any kind and length                 one blank; none before the punctuation of a sentence or ")",
+                                                       none between letters of Chinese and Japanese
     a hyphen within a word, also at the end of a line  nothing
     other hyphens, dashes and minus signs              "-", without white space around it; not before options
     quotation marks and apostrophes, single or double  "'", as a quote within a quote changes its marks; double
@@ -24,6 +25,7 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from winnow.server.text.forms.ideographs import IDEOGRAPHIC
 from winnow.server.text.forms.normal_forms import normalize
 from winnow.server.text.forms.splicing import MARKS, SplicedText, splice
 from winnow.server.text.markup.possessive import compile_possessive
@@ -47,10 +49,11 @@ SHAPED = re.compile(rf"[\u00ad{_UNSEEN}{_SHAPES}]")
 # One alternative for each row of the table. Characters that match no alternative are copied. The look-ahead
 # excludes most of these by a single class of characters, which makes folding three times as fast.
 _CHANGING = compile_possessive(
-    rf"(?=[^A-Za-z0-9 ,;:()]| [\s,;:.!?)\]{_DASHES}]|[^\W_][{MARKS}])(?:"
+    rf"(?=[^A-Za-z0-9 ,;:()]| [\s,;:.!?)\]{_DASHES}{IDEOGRAPHIC}]|[^\W_][{MARKS}])(?:"
     rf"(?P<joint>(?:\u00ad|(?:(?<=[^\W\d_])|(?<=[{MARKS}]))[{_HYPHENS}])(?:[^\S\n]*+\n\s*+)?+(?=[^\W\d_]))"
     rf"|(?P<dash>\s*+(?!{_OPTION})(?:[{_DASHES}]\s*+)++)"
     r"|(?P<blank>\s++(?=[,;:!?.](?:[\s(]|\Z)(?!\s?\.)|[)\]]))"
+    rf"|(?P<inner>(?<=[{IDEOGRAPHIC}])\s++(?=[{IDEOGRAPHIC}]))"
     r"|(?P<space>[^\S ]\s*+| \s++)"
     r"|(?P<double>(?<=\d)(?:``|''|[\"\u201c-\u201f\u2033\u301d-\u301f\uff02])"
     r"|(?<=[^\W\d_])(?:''|\u2033)(?=\s?[(=+*/^<>\u2212]))"
@@ -73,6 +76,7 @@ _FOLDED: Mapping[str, Callable[[str], str]] = MappingProxyType(
         "joint": _as(""),
         "dash": _as("-"),
         "blank": _as(""),
+        "inner": _as(""),
         "space": _as(" "),
         "double": _as("\u2033"),
         "raised": lambda text: "^" + text.translate(_LOWERED),
