@@ -1,4 +1,4 @@
-"""Applications that ask an engine for their store, as those of most users do, in place of opening it themselves."""
+"""Applications that ask an engine for their store, as those of most users do, and do not open it themselves."""
 
 from __future__ import annotations
 
