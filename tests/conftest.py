@@ -77,6 +77,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--over-engine", action="store_true", help="each application asks an engine for its store")
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave out tests that look into an open store, where an engine has it."""
+    if item.config.option.over_engine and item.get_closest_marker("own_store") is not None:
+        pytest.skip("looks into a store that its own process has open")
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Processes of winnow are forks of one that has imported it (tests/starts)."""
     if session.config.option.real_starts:

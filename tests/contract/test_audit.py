@@ -248,6 +248,7 @@ def test_a_line_that_was_cut_is_lost_and_takes_none_of_those_after_it_along(tmp_
     assert [line["number"] for line in others] == [3, 4]
 
 
+@pytest.mark.own_store
 def test_a_server_counts_the_calls_and_the_scripts_that_are_not_audited(store: Path, tmp_path: Path) -> None:
     copy_store(store, tmp_path / "store")
     settings = load_settings(store=tmp_path / "store", project="handbook", execute_code="off", embedding="off")

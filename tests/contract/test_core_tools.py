@@ -107,6 +107,7 @@ async def test_a_smaller_plan_is_the_beginning_of_a_larger_one(application: Appl
     assert small["perspectives"] == large["perspectives"][:2]
 
 
+@pytest.mark.own_store
 async def test_every_quote_of_research_stands_in_its_section_and_the_outline_names_its_rank(
     application: Application,
 ) -> None:
@@ -160,6 +161,7 @@ async def test_what_the_documents_do_not_answer_is_a_gap_with_the_words_that_non
     assert {"zyxwvut", "quantum", "chromodynamics"} <= set(gap["missing_terms"])
 
 
+@pytest.mark.own_store
 async def test_perspectives_for_which_there_is_no_time_are_gaps_and_the_others_are_answered(
     application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:

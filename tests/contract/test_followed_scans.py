@@ -158,6 +158,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
+@pytest.mark.own_store
 @pytest.mark.usefixtures("alone")
 def test_the_command_follows_a_scan_to_its_end_and_reports_how_far_it_is(
     store: Settings, monkeypatch: pytest.MonkeyPatch
@@ -182,6 +183,7 @@ def heeds_ctrl_c() -> Iterator[None]:
     signal.signal(signal.SIGINT, former)
 
 
+@pytest.mark.own_store
 @pytest.mark.usefixtures("alone", "heeds_ctrl_c")
 def test_ctrl_c_prints_what_was_found_and_that_it_is_not_complete(
     store: Settings, monkeypatch: pytest.MonkeyPatch

@@ -683,6 +683,7 @@ async def test_rows_without_text_have_no_relationships_and_the_answer_says_so(cl
     assert "preview or full" in " ".join(told["meta"]["warnings"])
 
 
+@pytest.mark.own_store
 async def test_where_there_is_no_graph_relationships_are_missing_and_the_answer_says_so(
     chosen: Settings, tmp_path: Path
 ) -> None:

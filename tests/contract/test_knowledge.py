@@ -38,6 +38,7 @@ async def reason_of(application: Application, **arguments: Any) -> str:
     return caught.value.reason
 
 
+@pytest.mark.own_store
 async def test_a_project_out_of_reach_and_one_without_documents_are_told_apart(application: Application) -> None:
     assert await reason_of(application, query="backups", scope={"project_id": "other"}) == "SCOPE_VIOLATION"
     empty = load_settings(store=application.settings.store, project="empty")
@@ -78,6 +79,7 @@ async def test_a_doc_tag_outside_the_scope_is_refused(application: Application) 
     assert await reason_of(application, query="backups", scope=scope, filters=filters) == "SCOPE_VIOLATION"
 
 
+@pytest.mark.own_store
 async def test_ids_of_another_project_are_unknown_ids(
     application: Application, store: Path, tmp_path: Path
 ) -> None:
@@ -104,6 +106,7 @@ async def test_ids_of_another_project_are_unknown_ids(
         kb.close()
 
 
+@pytest.mark.own_store
 async def test_a_page_says_so_when_the_index_moved_since_the_last_one(store: Path, tmp_path: Path) -> None:
     copy = copy_store(store, tmp_path / "store")
     asked = {"query": "who reads this page first", "top_k": 100, "response_mode": "full"}
@@ -175,6 +178,7 @@ backends.close()
 """
 
 
+@pytest.mark.own_store
 async def test_a_store_that_another_process_holds_is_refused_by_its_name_and_free_again_after(
     store: Path, tmp_path: Path
 ) -> None:
@@ -198,6 +202,7 @@ async def test_a_store_that_another_process_holds_is_refused_by_its_name_and_fre
         kb.close()
 
 
+@pytest.mark.own_store
 async def test_a_ranking_by_words_alone_goes_on_by_words_alone_when_the_model_has_come(
     application: Application,
 ) -> None:

@@ -404,6 +404,7 @@ async def _rerank(kb: KnowledgeBase) -> tuple[list[str], dict[str, Any], tuple[s
     return [file_of[row["id"]] for row in answer.payload["results"]], answer.payload, answer.warnings
 
 
+@pytest.mark.own_store
 async def test_the_sdks_rerank_asks_the_cross_encoder(store: Path, cross_encoder: Path) -> None:
     async with open_kb(store, reranker=cross_encoder) as kb:
         files, payload, _ = await _rerank(kb)
@@ -412,6 +413,7 @@ async def test_the_sdks_rerank_asks_the_cross_encoder(store: Path, cross_encoder
         assert payload["results"][1]["rerank_score"] < 0.8
 
 
+@pytest.mark.own_store
 async def test_rerank_says_who_put_the_rows_in_order(store: Path, tmp_path: Path) -> None:
     async with open_kb(store) as kb:
         words, payload, _ = await _rerank(kb)

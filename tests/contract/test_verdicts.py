@@ -224,6 +224,7 @@ async def test_a_word_out_of_scope_changes_neither_verdict_nor_confidence(labell
 # --- bounds -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.own_store
 def test_without_time_no_word_is_looked_up_and_passages_by_id_have_no_verdict(labelled: Path) -> None:
     settings = load_settings(store=labelled, project="p", embedding="off")
     backends = open_backends(settings, wait_for_model=False)
