@@ -368,6 +368,21 @@ def test_a_line_that_comes_back_where_the_text_of_most_pages_begins_is_no_head(r
     assert (text.count("Example:"), text.count("begins with its own line.")) == (3, 9)
 
 
+def test_titles_of_sections_where_the_text_of_other_pages_begins_are_no_heads(read: Read) -> None:
+    """The first lines of the others are too long for heads."""
+    long = "the text of a page goes on from the page before it, in a first line as wide as the page, to its end"
+    names = "abcdefghijklmnop"
+    pages = [
+        [
+            *([Text(50, 790, f"Section {name} of the manual")] if name in names[::2] else []),
+            *paragraph(50, 764 if name in names[::2] else 790, [f"On {name} {long}"] * 30),
+        ]
+        for name in names
+    ]
+    text = read(PdfFile(pages)).text
+    assert [name for name in names[::2] if f"Section {name} of the manual" in text] == list(names[::2])
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [
