@@ -7,6 +7,7 @@ Two texts are equal after folding if they differ only in what copying, typesetti
                                                        none between letters of Chinese and Japanese
     a hyphen within a word, also at the end of a line  nothing
     other hyphens, dashes and minus signs              "-", without white space around it; not before options
+    "+", "=" and other signs of two sides              without white space around them, but for ++
     quotation marks and apostrophes, single or double  "'", as a quote within a quote changes its marks; double
                                                        ones after a digit "″", as those may be units: 6' is not 6";
                                                        double primes of a formula, too: f' is not f''
@@ -33,6 +34,8 @@ from winnow.server.text.markup.possessive import compile_possessive
 # Programs copy dashes and quotation marks of TeX's bitmap fonts, which name no letters, as their codes in T1.
 _T1_DASHES, _T1_MARKS = r"\x15\x16", r"\x10\x11"
 _DASHES = rf"\-{_T1_DASHES}\u2010-\u2015\u2043\u2212\ufe58\ufe63\uff0d"
+# Signs of arithmetic and comparison; the blanks beside them are a matter of typesetting.
+_OPERATORS = r"+=\u00d7\u00f7\u2217\u2264\u2265"
 # Options of commands keep their hyphens: -f is not --f, nor part of the word before it.
 _OPTION = r"(?<=\s)--?[^\W\d_]"
 _HYPHENS = r"\-\u2010\u2011"
@@ -49,9 +52,10 @@ SHAPED = re.compile(rf"[\u00ad{_UNSEEN}{_SHAPES}]")
 # One alternative for each row of the table. Characters that match no alternative are copied. The look-ahead
 # excludes most of these by a single class of characters, which makes folding three times as fast.
 _CHANGING = compile_possessive(
-    rf"(?=[^A-Za-z0-9 ,;:()]| [\s,;:.!?)\]{_DASHES}{IDEOGRAPHIC}]|[^\W_][{MARKS}])(?:"
+    rf"(?=[^A-Za-z0-9 ,;:()]| [\s,;:.!?)\]{_DASHES}{_OPERATORS}{IDEOGRAPHIC}]|[^\W_][{MARKS}])(?:"
     rf"(?P<joint>(?:\u00ad|(?:(?<=[^\W\d_])|(?<=[{MARKS}]))[{_HYPHENS}])(?:[^\S\n]*+\n\s*+)?+(?=[^\W\d_]))"
     rf"|(?P<dash>\s*+(?!{_OPTION})(?:[{_DASHES}]\s*+)++)"
+    rf"|(?P<operator>\s*+(?<!\+)[{_OPERATORS}](?!\+)\s*+)"
     r"|(?P<blank>\s++(?=[,;:!?.](?:[\s(]|\Z)(?!\s?\.)|[)\]]))"
     rf"|(?P<inner>(?<=[{IDEOGRAPHIC}])\s++(?=[{IDEOGRAPHIC}]))"
     r"|(?P<space>[^\S ]\s*+| \s++)"
@@ -75,6 +79,7 @@ _FOLDED: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {
         "joint": _as(""),
         "dash": _as("-"),
+        "operator": str.strip,
         "blank": _as(""),
         "inner": _as(""),
         "space": _as(" "),
