@@ -110,7 +110,7 @@ def _unwrap_user_string(text: Any) -> Any:
 def _read_obj(obj: Any, name: str) -> Any:
     real = _unwrap_alias(obj)
     owner = real if isinstance(real, type) else type(real)
-    if issubclass(owner, (AttributeError, memoryview)):
+    if issubclass(owner, (AttributeError, memoryview, super)):
         refuse_attribute(obj, name)
     return _read_python_attribute(obj, name)
 

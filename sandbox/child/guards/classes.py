@@ -25,6 +25,14 @@ class EnumType(enum.EnumType):
             raise Refused("Enum(...) does not make a class here", "write class Color(Enum): RED = 1")
         return super().__call__(value)
 
+    def __new__(mcls, name: str, bases: tuple[type, ...], namespace: Any, **keywords: Any) -> Any:
+        # The names in `_ignore_` are removed from the body. Without `__module__`, the class would belong to the
+        # module of the code that creates it.
+        for ignored in namespace.get("_ignore_", ()):
+            if type(ignored) is not str or names.is_dunder(ignored):
+                raise Refused(f"{ignored!r} may not be ignored", "leave it out of _ignore_")
+        return super().__new__(mcls, name, bases, namespace, **keywords)
+
     @classmethod
     def _find_new_(mcls, *arguments: Any) -> Any:
         inherited: Any = super()

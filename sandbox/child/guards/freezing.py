@@ -1,16 +1,23 @@
-"""Immutable classes: makes classes written in Python as immutable as the interpreter's own.
+"""Classes of the interpreter and of the library: made immutable, and single methods of theirs replaced.
 
 Any code that can name a class written in Python can set attributes on it, and much of the standard library sets
 attributes on objects passed to it. The interpreter has a flag for immutable classes but no function that sets it.
 The flag is therefore set in memory, in the class object itself, after a check that the class has its flags there.
+
+A class written in C has no method that Python code could replace: it keeps pointers to functions. Such a pointer
+is replaced by the one that classes written in Python have, which calls the method that the class's dict holds.
 """
 
 from __future__ import annotations
 
 import ctypes
+import gc
+from collections.abc import Callable
+from typing import Any
 
+_WORD = ctypes.sizeof(ctypes.c_void_p)
 _IMMUTABLE = 1 << 8
-_FLAGS_OFFSET = 21 * ctypes.sizeof(ctypes.c_void_p)
+_FLAGS_OFFSET = 21 * _WORD
 
 
 def freeze(cls: type) -> bool:
@@ -24,3 +31,31 @@ def freeze(cls: type) -> bool:
 def is_frozen(cls: type) -> bool:
     """Whether the attributes of this class are immutable."""
     return bool(type.__dict__["__flags__"].__get__(cls) & _IMMUTABLE)
+
+
+# The places of pointers to methods: words from the beginning of a class, each but the last to another table.
+_POINTERS = {"__repr__": (11,), "__getitem__": (14, 1)}
+
+
+def replace_method(cls: Any, name: str, method: Callable[..., Any]) -> None:
+    """Replace a method of a class written in C.
+
+    Raises RuntimeError on an interpreter that keeps its pointers elsewhere.
+    """
+    written: Any = type("written", (), {name: method})
+    other: Any = type("other", (), {name: lambda self: None})
+    pointer = _pointer(cls, name)
+    if not pointer.value or _pointer(written, name).value != _pointer(other, name).value:
+        raise RuntimeError(f"{cls.__name__}.{name} cannot be replaced here")
+    (namespace,) = gc.get_referents(cls.__dict__)
+    namespace[name] = method
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
+    pointer.value = _pointer(written, name).value
+
+
+def _pointer(cls: type, name: str) -> ctypes.c_void_p:
+    address = id(cls)
+    *tables, last = _POINTERS[name]
+    for table in tables:
+        address = ctypes.c_void_p.from_address(address + table * _WORD).value or 0
+    return ctypes.c_void_p.from_address(address + last * _WORD)

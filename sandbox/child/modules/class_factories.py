@@ -53,8 +53,10 @@ def dataclass(cls: Any = None, /, **options: Any) -> Any:
 
 
 def _check_field(cls: type, name: str) -> str:
-    """Refuse a field whose name a class of ours has, because the library reads it there without a guard."""
+    """Refuse a field whose name a class of ours uses, because the library reads it there without a guard."""
     if not names.is_plain(name):
+        if trust.is_set_by_library(cls, name):
+            raise Refused(f"{name!r} is no name for a field of {cls.__name__!r}", "choose another name")
         metaclass: type = type(cls)
         for owner in (*cls.__mro__, *metaclass.__mro__):
             if owner in trust.TRUSTED and name in type.__getattribute__(owner, "__dict__"):

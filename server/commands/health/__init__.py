@@ -90,6 +90,8 @@ _MEMORY_FAULTS: tuple[tuple[str, str, Mapping[tuple[int, int], int]], ...] = (
     ("gh-142637", "other methods of OrderedDict walk freed nodes", {}),
     ("gh-142782", "ZoneInfo walks freed nodes", {}),
     ("gh-142732", "iterators of itertools use freed memory", {}),
+    ("gh-138479", "a generic alias takes a value for an address", {(3, 13): 8, (3, 14): 0}),
+    ("gh-143635", "the repr of a generic alias uses freed memory", {}),
 )
 # ... and of what they cannot do without.
 _REACHABLE_FAULTS: tuple[tuple[str, str, Mapping[tuple[int, int], int]], ...] = (
