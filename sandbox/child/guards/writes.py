@@ -21,9 +21,18 @@ def writable_target(obj: Any, name: str) -> Any:
         return refuse_write(obj, name) if obj in TRUSTED or (private and is_set_by_library(obj, name)) else obj
     if type(obj) in WRITABLE_TYPES or is_script_function(obj):
         return obj
-    if isinstance(obj, BaseException) and name not in names.WATCHED:
+    if isinstance(obj, BaseException) and name not in names.WATCHED and not _is_method(type(obj), name):
         return obj
     return refuse_write(obj, name)
+
+
+def _is_method(cls: type, name: str) -> bool:
+    """Whether instances of the class have a method of this name.
+
+    ``except*`` calls ``split`` of an exception group in C, and takes the answer for a tuple without a check.
+    """
+    found = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
+    return hasattr(type(found), "__get__") and not hasattr(type(found), "__set__")
 
 
 def _is_unclaimed(obj: Any, name: str) -> bool:
