@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -36,7 +37,10 @@ from .turns import Turn
 
 _RECEIVE_BYTES = 64 * KIB  # a larger buffer is mapped and unmapped at every read: ten times as slow
 _MESSAGE_BYTES = 64 * 1024
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+# Of the status of a process: its pages, and the tables that say where they are. A page of zeros in each GiB of
+# addresses takes two pages of tables and counts as no memory.
+_MEMORY = re.compile(rb"^(?:VmRSS|VmPTE):\s*+(\d++)", re.MULTILINE)
+_STATUS_BYTES = 4 * KIB
 
 _SPIN_SECONDS = 250e-6
 
@@ -52,7 +56,7 @@ class ForkedChild:
         self._channel = channel
         self._loop = loop
         self._pidfd = -1
-        self._statm = -1
+        self._memory = -1
         self._is_killed = False
         self._splitter = frames.Splitter(0)
         self._waiter: asyncio.Future[None] | None = None
@@ -85,9 +89,9 @@ class ForkedChild:
         self._spin.end()
         self._pause()
         self._channel.close()
-        if self._statm >= 0:
-            os.close(self._statm)
-            self._statm = -1  # the number may be reused
+        if self._memory >= 0:
+            os.close(self._memory)
+            self._memory = -1  # the number may be reused
         if self._pidfd >= 0:
             self._kill_process()
 
@@ -110,12 +114,12 @@ class ForkedChild:
         self._pidfd = -1
 
     def resident_bytes(self) -> int:
-        """Resident memory now; 0 where /proc does not show it."""
+        """Resident memory now, page tables included; 0 where /proc does not show it."""
         try:
-            if self._statm < 0:
-                self._statm = os.open(f"/proc/{self._read_pid()}/statm", os.O_RDONLY | os.O_CLOEXEC)
-            return int(os.pread(self._statm, 256, 0).split()[1]) * _PAGE_BYTES
-        except (OSError, IndexError):
+            if self._memory < 0:
+                self._memory = os.open(f"/proc/{self._read_pid()}/status", os.O_RDONLY | os.O_CLOEXEC)
+            return sum(map(int, _MEMORY.findall(os.pread(self._memory, _STATUS_BYTES, 0)))) * KIB
+        except OSError:
             return 0
 
     def read_usage(self) -> ChildDeath | None:

@@ -293,7 +293,7 @@ _X32_BIT = 0x40000000
 _NEWEST_FOR_PROGRAMS = 452
 
 _CLOCKS = 16  # the kernel numbers no more clocks
-_PROT_EXEC, _MAP_ANONYMOUS, _MSG_DONTWAIT = 4, 0x20, 0x40
+_PROT_EXEC, _MAP_SHARED, _MAP_ANONYMOUS, _MSG_DONTWAIT = 4, 0x01, 0x20, 0x40
 # Of a process's own memory only: FUTEX_PRIVATE_FLAG with wait, wake, and both by bit set.
 _FUTEX_PRIVATE = (128, 129, 137, 138)
 _FUTEX_CLOCK_REALTIME = 256
@@ -323,6 +323,12 @@ def _allow_only(argument: int, values: Sequence[int], bits: int = 0xFFFFFFFF) ->
     return _op(_LOAD, _ARGUMENT[argument]) + _op(_AND, bits) + tests + _REFUSE
 
 
+def _refuse_both(argument: int, one: int, other: int) -> bytes:
+    """Refuse the call if this argument has both bits, and allow it otherwise."""
+    has_both = _op(_JUMP_SET, one, 0, 2) + _op(_JUMP_SET, other, 0, 1) + _REFUSE
+    return _op(_LOAD, _ARGUMENT[argument]) + has_both + _PASS
+
+
 def _check_arguments(name: str, profile: Profile) -> bytes:
     """The instructions after a match of the call's number: load an argument and decide."""
     if name in ("read", "write"):
@@ -339,7 +345,10 @@ def _check_arguments(name: str, profile: Profile) -> bytes:
     no_exec = _op(_LOAD, _ARGUMENT[2]) + _op(_JUMP_SET, _PROT_EXEC, 0, 1) + _DIE
     if name == "mprotect":
         return no_exec + _PASS
-    return no_exec + _op(_LOAD, _ARGUMENT[3]) + _op(_JUMP_SET, _MAP_ANONYMOUS, 0, 1) + _PASS + _REFUSE
+    # Shared pages are those of an object, not of the process. Where one of them stays mapped, all stay in memory,
+    # and no limit of the process counts them.
+    own = _op(_JUMP_SET, _MAP_SHARED, 1, 0) + _op(_JUMP_SET, _MAP_ANONYMOUS, 1, 0) + _REFUSE + _PASS
+    return no_exec + _op(_LOAD, _ARGUMENT[3]) + own
 
 
 def _match(number: int | None, body: bytes) -> bytes:
@@ -372,8 +381,9 @@ def _program_checks(profile: Profile, column: int) -> list[bytes]:
         _match(ANSWERED["clone"][column], no_namespace),
         _match(FATAL["socket"][column], sockets),
         _match(FATAL["socketpair"][column], _allow_only(1, (_STREAM, _PACKETS), _SOCKET_TYPE)),
-        # Its files are memory that no limit of a process counts.
+        # Both are memory that no limit of a process counts: files, and pages that stay when they are not mapped.
         _match(FATAL["memfd_create"][column], _fail_with(errno.ENOSYS)),
+        _match(CHECKED["mmap"][column], _refuse_both(3, _MAP_SHARED, _MAP_ANONYMOUS)),
         *(_match(numbers[column], _fail_with(errno.ENOTSUP)) for numbers in ATTRIBUTES.values()),
         *(_match(numbers[column], _REFUSE) for numbers in DENIED_TO_PROGRAMS.values()),
     ]

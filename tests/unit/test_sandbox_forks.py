@@ -73,7 +73,7 @@ async def _memory_of_a_dead_child(page: Path) -> int:
     ours, theirs = socket.socketpair()
     with theirs:
         child = fork_server.ForkedChild(ours, asyncio.get_running_loop())
-        number = child._statm = os.open(page, os.O_RDONLY)
+        number = child._memory = os.open(page, os.O_RDONLY)
         first = child.resident_bytes()
         child.kill()
         with page.open() as another:
@@ -84,9 +84,9 @@ async def _memory_of_a_dead_child(page: Path) -> int:
 
 
 def test_of_a_child_that_is_dead_nothing_is_read_from_a_number_that_is_another_files(tmp_path: Path) -> None:
-    page = tmp_path / "statm"
-    page.write_text("9 1 1", "ascii")
-    assert asyncio.run(_memory_of_a_dead_child(page)) == os.sysconf("SC_PAGE_SIZE")
+    page = tmp_path / "status"
+    page.write_text("VmHWM:\t 9 kB\nVmRSS:\t 3 kB\nVmPTE:\t 1 kB\n", "ascii")
+    assert asyncio.run(_memory_of_a_dead_child(page)) == 4 * 1024
 
 
 @pytest.mark.parametrize(
