@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from winnow.sandbox.child.console import Console
-from winnow.sandbox.child.guards import script_builtins
+from winnow.sandbox.child.guards import dunders, script_builtins
 from winnow.sandbox.child.language import allow_list, compiler, names, policy, refusals
 from winnow.sandbox.child.modules import facades
 from winnow.sandbox.child.modules.printing_modules import OutputStreams
@@ -98,6 +98,20 @@ def test_every_name_on_the_menu_of_this_python_is_served(roots: dict[str, Any]) 
 def test_guards_have_names_that_no_source_can_spell() -> None:
     hooks = (policy.ATTRIBUTE, policy.TARGET, policy.LAST, policy.END)
     assert [hook for hook in hooks if hook.isidentifier()] == []
+
+
+class _Generated:
+    def __replace__(self) -> None:
+        """As @dataclass generates it from Python 3.13 on."""
+
+
+class _Below(_Generated):
+    """Finds it by super()."""
+
+
+def test_a_generated_replace_is_not_found_by_super() -> None:
+    with pytest.raises(refusals.Refused):
+        dunders.read_dunder(super(_Below, _Below()), "__replace__")
 
 
 @pytest.mark.parametrize(

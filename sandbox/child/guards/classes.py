@@ -13,8 +13,9 @@ from typing import Any
 from winnow.sandbox.child.language import names
 from winnow.sandbox.child.language.refusals import Refused, kind_of, refuse_attribute
 
+from .constructors import guard_constructor
 from .stand_ins import OFFERED, Type, set_stand_in
-from .trust import ALIASES, TRUSTED, inherits_from, instance_dict, script_globals
+from .trust import ALIASES, TRUSTED, instance_dict, script_globals
 
 
 class EnumType(enum.EnumType):
@@ -37,19 +38,7 @@ class EnumType(enum.EnumType):
     def _find_new_(mcls, *arguments: Any) -> Any:
         inherited: Any = super()
         new, *rest = inherited._find_new_(*arguments)
-        return (new if type(new) is types.BuiltinFunctionType else _check_new(new), *rest)
-
-
-def _check_new(new: Any) -> Any:
-    """``__new__`` with a check of its result, which an enumeration initialises and sets attributes on."""
-
-    def checked(cls: type, *arguments: Any, **keywords: Any) -> Any:
-        member = new(cls, *arguments, **keywords)
-        if not inherits_from(type(member), cls):
-            raise TypeError(f"__new__ of {cls.__name__!r} returned {kind_of(member)}")
-        return member
-
-    return checked
+        return (new if type(new) is types.BuiltinFunctionType else guard_constructor(new), *rest)
 
 
 _METACLASSES: dict[type, type] = {}  # the class that scripts name -> the real metaclass

@@ -120,7 +120,7 @@ def _read_replace(obj: Any, name: str) -> Any:
     """Read ``__replace__`` unless it is generated: such a method reads attributes that an object's fields name."""
     found = getattr(obj, name)
     function = found.__func__ if type(found) is types.MethodType else found
-    if is_script_function(function) or (type(obj) in TRUSTED and not isinstance(obj, type)):
+    if is_script_function(function) or (type(obj) in TRUSTED and not isinstance(obj, (type, super))):
         return found
     return refuse_attribute(obj, name)
 

@@ -11,6 +11,7 @@ from winnow.sandbox.child.language.policy import (
     ATTRIBUTE,
     CHANGED,
     CLOSED,
+    CONSTRUCTOR,
     END,
     LAST,
     OPERAND,
@@ -23,6 +24,7 @@ from winnow.sandbox.child.language.refusals import Refused
 
 from .attributes import changed_target, read_attribute, read_by_name
 from .classes import ClassMethod, build_class, check_slots
+from .constructors import guard_constructor
 from .dunders import read_namespace
 from .operands import LOOKED_AT, check_operand, guard_operator
 from .stand_ins import Type
@@ -141,6 +143,7 @@ _BUILTINS: dict[str, Any] = {
     TARGET: writable_target,
     CHANGED: changed_target,
     OPERATOR: guard_operator,
+    CONSTRUCTOR: guard_constructor,
     OPERAND: check_operand,
     TYPE: type,
     CLOSED: LOOKED_AT,

@@ -67,9 +67,11 @@ WITH_OPERANDS = OPERATORS - {
     )
 } | {"__get__", "__set__", "__delete__"}
 
+CONSTRUCTOR = "__new__"
+
 # Methods that a class of a script may define.
 DEFINABLE = OPERATORS | {
-    "__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__class_getitem__",
+    "__init__", CONSTRUCTOR, "__post_init__", "__init_subclass__", "__set_name__", "__class_getitem__",
     "__getattr__", "__setattr__", "__delattr__", "__get__", "__set__", "__delete__", "__del__", "__dir__",
     "__copy__", "__deepcopy__", "__replace__", "__fspath__",
 }  # fmt: skip

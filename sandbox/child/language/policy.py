@@ -29,6 +29,7 @@ from .transformer import MATCH_ARGS_NAME, SLOTS_NAME, CheckedTransformer
 # The names under which the compiled code calls the guards.
 ATTRIBUTE, TARGET, CHANGED, SLOTS, LAST, END = "@attribute", "@target", "@changed", "@slots", "@last", "@end"
 OPERATOR, OPERAND, TYPE, CLOSED = "@operator", "@operand", "@type", "@closed"
+CONSTRUCTOR = "@constructor"
 
 ENTRY = "<module>"  # the function that the module becomes
 
@@ -88,7 +89,7 @@ class Policy(CheckedTransformer):
         return self._guard_value(node, node.targets)
 
     def _guard_value(self, node: ast.Assign | ast.AnnAssign, targets: Iterable[ast.expr]) -> ast.AST:
-        """Guard the value of `__slots__`, which names attributes as well, and that of an operator."""
+        """Guard the value of `__slots__`, which names attributes as well, of `__new__`, and of an operator."""
         bound = [target for target in targets if isinstance(target, ast.Name) and target.id in _GUARDED_VALUES]
         self._plainly_bound.update(bound)
         self.node_contents_visit(node)
@@ -172,7 +173,8 @@ class Policy(CheckedTransformer):
             hint = names.instead(node.name, "name it without double underscores")
             self.refuse(node, f"a method {node.name!r} may not be defined", hint)
         takes_operands = self._in_class_body() and node.name in names.WITH_OPERANDS
-        if takes_operands:
+        constructs = self._in_class_body() and node.name == names.CONSTRUCTOR
+        if takes_operands or constructs:
             self._plainly_bound.add(node)
         self._bind(node, node.name)
         node.returns = None
@@ -189,6 +191,8 @@ class Policy(CheckedTransformer):
             node.args.args[0].annotation = registered
         if takes_operands:
             _check_operands(node)
+        if constructs:
+            node.decorator_list.insert(0, ast.copy_location(ast.Name(CONSTRUCTOR, ast.Load()), node))
         return node  # type: ignore[no-any-return]
 
     def _visit_register_annotation(self, node: Any) -> ast.expr | None:
@@ -439,7 +443,11 @@ _admit("Call", "Match", "match_case", "MatchSequence", "MatchSingleton", "MatchO
 _admit("TypeAlias")
 
 
-_GUARDED_VALUES = {SLOTS_NAME: SLOTS, **dict.fromkeys(names.WITH_OPERANDS, OPERATOR)}
+_GUARDED_VALUES = {
+    SLOTS_NAME: SLOTS,
+    names.CONSTRUCTOR: CONSTRUCTOR,
+    **dict.fromkeys(names.WITH_OPERANDS, OPERATOR),
+}
 
 
 def _check_operands(node: Any) -> None:

@@ -100,7 +100,7 @@ class CheckedTransformer(RestrictingNodeTransformer):
             self.refuse(node, f"{MATCH_ARGS_NAME} is set by plain assignment of a tuple")
         if name == SLOTS_NAME and node not in self._plainly_bound:
             self.refuse(node, f"{SLOTS_NAME} is set by plain assignment")
-        if name in names.WITH_OPERANDS and node not in self._plainly_bound:
+        if (name in names.WITH_OPERANDS or name == names.CONSTRUCTOR) and node not in self._plainly_bound:
             self.refuse(node, f"{name} is set by def or by plain assignment")
 
     def visit_Name(self, node: ast.Name) -> ast.AST:

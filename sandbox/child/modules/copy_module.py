@@ -32,7 +32,7 @@ from typing import Any
 
 from winnow.sandbox.child.guards.script_builtins import identity
 from winnow.sandbox.child.guards.stand_ins import is_offered
-from winnow.sandbox.child.guards.trust import TRUSTED, WRITABLE_TYPES, is_script_function
+from winnow.sandbox.child.guards.trust import TRUSTED, WRITABLE_TYPES
 from winnow.sandbox.child.language import names
 from winnow.sandbox.child.language.refusals import Refused
 
@@ -170,8 +170,8 @@ def _copy_error(cls: type) -> TypeError:
 
 def _copy_plain(x: Any, cls: type, copy_part: CopyPart, on_created: OnCreated) -> Any:
     """Copy an object that consists of its dict and its slots."""
-    new: Any = cls.__new__
-    if is_script_function(new):  # for example, a class with a single instance
+    if _is_script_method(cls, "__new__"):  # for example, a class with a single instance
+        new: Any = cls.__new__
         return _copy_state(x, on_created(_require_class(new(cls), cls)), copy_part)
     try:
         made: Any = object.__new__(cls)
