@@ -3,7 +3,7 @@
 from winnow.security.reader_attack import breaches, breaches_plainly
 
 CODE = """
-pages = [mmap.mmap(-1, 1 << 28) for _ in range(12)]
+pages = [mmap.mmap(-1, 1 << 28, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) for _ in range(12)]
 found = "BREACHED"
 """
 
