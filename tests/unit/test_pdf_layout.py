@@ -66,6 +66,17 @@ def words(blocks: Sequence[tuple[BlockKind, str]]) -> list[str]:
     return [text.split()[0] for _, text in blocks]
 
 
+def test_lines_of_japanese_are_joined_without_a_blank_and_others_with_one() -> None:
+    page = [
+        line("これは単一のパー", 70, 100, 290),
+        line("ティションを使う文の", 70, 112, 290),
+        line("example のあとに続く文です。", 70, 124, 250),
+    ]
+    assert read_pages(page) == [
+        (BlockKind.PARAGRAPH, "これは単一のパーティションを使う文の example のあとに続く文です。")
+    ]
+
+
 # --- columns
 
 
