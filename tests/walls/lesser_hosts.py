@@ -9,7 +9,7 @@ Run as a program, which puts itself behind the filter of HOST and then does one 
     lesser_hosts.py HOST layers               try each remaining layer alone
     lesser_hosts.py HOST readers              start the children that read files, and parse a page
     lesser_hosts.py HOST attack_readers       attack those children
-    lesser_hosts.py HOST command WORD ...     execute a command there, in place of this program
+    lesser_hosts.py HOST command WORD ...     run a command there, in place of this program; winnow in this process
     lesser_hosts.py HOST programs             try the walls of programs, and call one
 """
 
@@ -26,7 +26,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -39,7 +39,9 @@ from winnow.sandbox.walls.seccomp import RPC
 from winnow.sandbox.walls.trial import find_refused_walls
 from winnow.sandbox.walls.wall_resources import WallResources
 from winnow.sandbox.walls.wall_table import CHILD_WALLS, Wall
+from winnow.server.commands.entry import cli
 
+_WINNOW = str(Path(sys.executable).with_name("winnow"))
 _NAMESPACES = 0x7E020000  # every CLONE_NEW* flag that clone takes
 _SECCOMP_BY_PRCTL = 22
 
@@ -278,11 +280,20 @@ def _execute() -> dict[str, Any]:
     return {"missing": missing, "said": said}
 
 
+def _run_command(command: Sequence[str]) -> NoReturn:
+    """Become this command. Winnow is imported here already: an interpreter needs a second for that."""
+    if command[0] != _WINNOW:
+        os.execvp(command[0], command)
+    sys.argv[:] = command
+    cli.main()
+    sys.exit()
+
+
 def main(name: str, task: str, accepted: Sequence[str]) -> None:
     """Emulate the host, run the task, print the result."""
     become(name)
     if task == "command":
-        os.execvp(accepted[0], accepted)
+        _run_command(accepted)
     told = {"start": lambda: asyncio.run(_start(accepted)), "attack": lambda: asyncio.run(_attack(accepted)),
             "outlook": lambda: _look(accepted),
             "smaller": lambda: asyncio.run(_start((), "monty")),

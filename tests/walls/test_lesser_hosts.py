@@ -139,16 +139,7 @@ def test_each_asset_is_held_by_two_of_the_remaining_layers_alone(host: str) -> N
 def test_the_doctor_ends_with_0_where_everything_stands_that_the_tier_has(
     host: str, accepted: str, code: int, tmp_path: Path
 ) -> None:
-    doctor = (
-        *("env", f"WINNOW_ALLOW_WEAKER_SANDBOX={accepted}"),
-        WINNOW,
-        "doctor",
-        "--json",
-        "--store",
-        str(tmp_path),
-    )
-    command = [sys.executable, str(PROGRAM), host, "command", *doctor]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
+    done = _run_there(host, "doctor", "--json", "--store", str(tmp_path), WINNOW_ALLOW_WEAKER_SANDBOX=accepted)
     essential = [check for check in json.loads(done.stdout)["checks"] if check["essential"] and not check["ok"]]
     assert (done.returncode, {check["group"] for check in essential} - {"walls"}) == (code, set())
 
