@@ -35,7 +35,12 @@ MissingTerm = Annotated[str, StringConstraints(max_length=1000)]
 
 class _Evidence(Arguments):
     question: Question = Field(description="the question to answer, in plain words; 2 to 1000 characters")
-    max_quotes: int = Field(default=6, ge=1, le=MAX_QUOTES, description="how many quotes")
+    max_quotes: int = Field(
+        default=6,
+        ge=1,
+        le=MAX_QUOTES,
+        description="how many quotes; without it, at most 6 and none far below the best",
+    )
     max_quote_tokens: int = Field(default=80, ge=8, le=MAX_QUOTE_TOKENS, description="length of one quote")
     include_context_tokens: int = Field(
         default=20, ge=0, le=100, description="text around the matching sentence, on each side, within the length"
@@ -71,8 +76,9 @@ class RetrieveEvidence(_Evidence):
 class QuoteRow(Cited):
     """One quote and its source.
 
-    ``confidence`` is the share of the question's terms that the quote contains; ``likeness`` is the similarity in
-    meaning of its sentence and the question, where the model was used.
+    ``confidence`` is the share of the question's terms that the quote contains. ``likeness``, in scripts alone, is
+    the similarity in meaning of its sentence and the question, where the model was used. ``file`` is the path of
+    its document.
     """
 
     quote: Annotated[str, StringConstraints(max_length=MAX_QUOTE_CHARS)]
@@ -82,6 +88,7 @@ class QuoteRow(Cited):
     uri: Uri
     confidence: float = Field(ge=0, le=1)
     likeness: float | None = Field(default=None, ge=0, le=1)
+    file: Annotated[str, StringConstraints(max_length=1000)] | None = None
 
 
 class Diagnostics(Payload):

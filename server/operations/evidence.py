@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -12,24 +12,25 @@ from winnow.server.contracts import EvidenceAnswer, RetrievedEvidence
 from winnow.server.contracts.evidence import MAX_QUOTES, ExtractEvidence, RetrieveEvidence
 from winnow.server.operations.answer_judgement import judge_answer
 from winnow.server.operations.answers import text_charges
-from winnow.server.operations.answers.budget import Size
+from winnow.server.operations.answers.budget import dumps
 from winnow.server.operations.answers.paging import Cursor, build_page, fingerprint, resume
 from winnow.server.operations.answers.rendering import partial_note
 from winnow.server.operations.base import DIRECT, SEARCH_SECONDS, Answer, RequestContext
 from winnow.server.operations.corpus.sheet_rows import narrow_passage
 from winnow.server.operations.declaration import Operation, Script, ToolSpec, has_kb_tools, omit_without_scripts
 from winnow.server.operations.kb import place_for_scripts, title_of
-from winnow.server.operations.ranking.candidates import BY_ID, rank_distinct
+from winnow.server.operations.ranking.candidates import BY_ID, Candidate, rank_distinct
 from winnow.server.operations.ranking.passages import find_passage, passage_not_found
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.runtime.sessions.passage_store import StoredPassage
 from winnow.server.settings.settings import Settings
 from winnow.server.storage.base import above_background
 from winnow.server.text.framing import frame_text
-from winnow.server.text.printable import printable, raw_offset
-from winnow.server.text.quotes.scoring import Quote, quotes
+from winnow.server.text.printable import one_line, printable, raw_offset
+from winnow.server.text.quotes.scoring import Quote, count_near_best, quotes
 from winnow.server.text.verdict_line import render_verdict
 from winnow.server.text.words.languages import is_covered
+from winnow.server.text.words.tokens import count_tokens
 
 # How many quotes are ranked in all; those that do not fit into one answer are for the next pages.
 _MAX_QUOTES_KEPT = 5 * MAX_QUOTES
@@ -37,7 +38,12 @@ _USUAL_TOKENS = 1_000
 # With a model, at least so many passages are searched, because the best sentence is not always in the best
 # passages. By words alone, more passages would only add texts that look like an answer.
 _LEAST_PASSAGES = 10
-_ROW_OVERHEAD_TOKENS = 80  # tokens of ids, title and address
+# A walk over the graph may move the passage that answers out of those; among so many it is still there.
+_WALKED_DEPTH = 30
+# Tokens of a row beside its quote and its title, and of an answer beside its rows.
+_ROW_TOKENS, _ENVELOPE_TOKENS = 64, 90
+# The ending of a page to which only weak quotes could be added.
+_WHOLE: Mapping[str, Any] = MappingProxyType({"partial": False, "limit_reason": "none"})
 _SCORE_DIGITS = 3
 _WITHOUT_MODEL = "quotes are scored by words alone: {why}"
 _UNREAD = "the embedding model does not read the language of this question"
@@ -96,9 +102,11 @@ def retrieve_evidence(context: RequestContext, request: RetrieveEvidence) -> Ans
     filters = filters_of(context, request.scope, request.filters)
     similarity = _open_similarity(context, request.question, [filters.project])
     passage_limit = request.top_k if similarity.to_question is None else max(request.top_k, _LEAST_PASSAGES)
-    ranking = rank_distinct(
-        context, request.question, filters, passage_limit, passage_limit, cursor.legs, request.mode, request.syntax
+    depth = passage_limit if similarity.to_question is None else max(passage_limit, _WALKED_DEPTH)
+    walked = rank_distinct(
+        context, request.question, filters, depth, depth, cursor.legs, request.mode, request.syntax
     )
+    ranking = replace(walked, candidates=_choose_passages(walked.candidates, passage_limit))
     judgement = judge_answer(context, ranking)
     passages = _QuotedPassages(
         [
@@ -120,6 +128,15 @@ def retrieve_evidence(context: RequestContext, request: RetrieveEvidence) -> Ans
     return _build_answer(context, request, passages, similarity)
 
 
+def _choose_passages(candidates: Sequence[Candidate], limit: int) -> tuple[Candidate, ...]:
+    """The first ``limit`` passages, then others that are among so many best ones without the walk.
+
+    The walk finds what is said over several documents, and moves down what one passage says alone.
+    """
+    by_legs = sorted(candidates, key=lambda candidate: -candidate.prior)[:limit]
+    return (*candidates[:limit], *(candidate for candidate in by_legs if candidate not in candidates[:limit]))
+
+
 def _build_answer(
     context: RequestContext,
     request: ExtractEvidence | RetrieveEvidence,
@@ -139,13 +156,16 @@ def _build_answer(
         headings=[title_of(passage.passage) for passage in passages.stored],
         from_most=request.top_k if isinstance(request, RetrieveEvidence) else None,
     )
-    rows = [_build_row(context, passages.stored[quote.passage], quote) for quote in selected[offset:end]]
+    shown, is_rest_weak = _choose_shown(context, request, passages, selected[offset:end])
+    rows = [_build_row(context, passages.stored[quote.passage], quote) for quote in shown]
     envelope: dict[str, Any] = {**passages.judgement}
     envelope |= {"missing_ids": passages.missing} if passages.missing else {}
     envelope["diagnostics"] = {"passages": len(passages.stored), "search_mode": passages.legs}
-    page = build_page(rows, envelope, _size_limit(context, request), passages.here, more=len(selected) > end)
+    more = len(selected) > offset + len(rows)
+    page = build_page(rows, envelope, context.caller.budget.of("quotes"), passages.here, more=more)
+    ending = _WHOLE if is_rest_weak and page.limit_reason == "page_size" else page.ending
     return Answer(
-        {"quotes": list(page.rows), "next_cursor": page.next_cursor, **page.ending, **envelope},
+        {"quotes": list(page.rows), "next_cursor": page.next_cursor, **ending, **envelope},
         "quotes",
         len(page.rows),
         page.tokens,
@@ -156,19 +176,38 @@ def _build_answer(
     )
 
 
-def _size_limit(context: RequestContext, request: ExtractEvidence | RetrieveEvidence) -> Size:
-    """The size limit; of a direct call a thousand tokens, or more if it asks for more or longer quotes."""
-    budget = context.caller.budget.of("quotes")
+def _choose_shown(
+    context: RequestContext,
+    request: ExtractEvidence | RetrieveEvidence,
+    passages: _QuotedPassages,
+    candidates: Sequence[Quote],
+) -> tuple[Sequence[Quote], bool]:
+    """The quotes of a page, and whether it lacks only such as are far below the best one. Scripts get all.
+
+    Those are left out of a first page, unless the call says how many quotes it wants. A page has a thousand
+    tokens, or more if more or longer quotes are asked for. Ids are random, and so are the tokens of their letters:
+    they count as a fixed number, so that every session is shown the same quotes.
+    """
+    good = candidates
     if not context.caller.budget.is_direct:
-        return budget
-    asked = request.max_quotes * (request.max_quote_tokens + _ROW_OVERHEAD_TOKENS)
-    return Size(min(budget.tokens, max(_USUAL_TOKENS, asked)), budget.bytes)
+        return good, False
+    if passages.here.offset == 0 and "max_quotes" not in request.model_fields_set:
+        good = candidates[: count_near_best(candidates)]
+    room = max(_USUAL_TOKENS, request.max_quotes * (request.max_quote_tokens + _ROW_TOKENS)) - _ENVELOPE_TOKENS
+    for number, quote in enumerate(good):
+        passage = passages.stored[quote.passage].passage
+        room -= count_tokens(dumps([quote.text, title_of(passage), passage.document.uri])) + _ROW_TOKENS
+        if room < 0 and number:
+            return good[:number], False
+    return good, len(good) < len(candidates)
 
 
 def _build_row(context: RequestContext, stored: StoredPassage, quote: Quote) -> dict[str, Any]:
-    text = stored.passage.chunk.text
+    text, is_direct = stored.passage.chunk.text, context.caller.budget.is_direct
     start, end = raw_offset(text, quote.start), raw_offset(text, quote.end)
-    likeness = {} if quote.likeness is None else {"likeness": round(quote.likeness, _SCORE_DIGITS)}
+    is_scored = quote.likeness is not None and not is_direct
+    likeness = {"likeness": round(quote.likeness or 0.0, _SCORE_DIGITS)} if is_scored else {}
+    file = {"file": one_line(stored.passage.document.uri)} if is_direct else {}
     return {
         "quote": quote.text,
         "passage_id": stored.passage_id,
@@ -177,6 +216,7 @@ def _build_row(context: RequestContext, stored: StoredPassage, quote: Quote) -> 
         "uri": stored.uri,
         "confidence": round(quote.confidence, _SCORE_DIGITS),
         **likeness,
+        **file,
         **cited_fields(narrow_passage(stored.passage, start, end), start, end),
         **place_for_scripts(context, stored.passage),
     }
@@ -201,16 +241,16 @@ def _open_similarity(context: RequestContext, question: str, projects: Sequence[
 
 
 def render_quotes(payload: dict[str, Any]) -> list[str]:
-    """Quotes, each with its source."""
+    """Quotes, each below its file, its place there, its headings and its section."""
     quotes = payload["quotes"]
     passages, mode = payload["diagnostics"]["passages"], payload["diagnostics"]["search_mode"]
     headline = f"{len(quotes)} quotes from {passages} passages ({mode}){partial_note(payload, 'max_quotes')}"
     lines = [render_verdict(payload)] if "verdict" in payload else []
     lines.append(headline + _render_addresses(quotes))
     for number, row in enumerate(quotes, start=1):
-        place = " | ".join(filter(None, (row["title"], cite_place(row), f"section {row['section_id']}")))
-        likeness = f" likeness {row['likeness']:.3f}" if "likeness" in row else ""
-        lines.append(f"{number}. [{row['passage_id']}] {row['confidence']:.3f}{likeness} {place}")
+        file = "" if "locator" in row else row["file"]
+        facts = (cite_place(row), file, row["title"], f"section {row['section_id']}")
+        lines.append(f"{number}. [{row['passage_id']}] {row['confidence']:.3f} {' | '.join(filter(None, facts))}")
         lines.extend(frame_text(row["quote"]))
     if payload.get("missing_ids"):
         lines.append(f"missing_ids: {' '.join(payload['missing_ids'])}")

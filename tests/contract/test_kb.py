@@ -232,7 +232,7 @@ async def test_dedupe_reads_on_until_the_page_is_full(client: Client) -> None:
 async def test_one_call_answers_a_question_with_quotes_and_their_sources(client: Client) -> None:
     answer = await call(client, "kb_retrieve_evidence", question=BACKUPS)
     best = answer["quotes"][0]
-    assert set(best) == {"quote", "passage_id", "section_id", "title", "uri", "confidence", "likeness"}
+    assert set(best) == {"quote", "passage_id", "section_id", "title", "uri", "confidence", "file"}
     assert "ninety days" in best["quote"]
     assert best["title"].startswith("Backups handbook")
     assert answer["diagnostics"] == {"passages": 10, "search_mode": "hybrid"}
@@ -240,6 +240,30 @@ async def test_one_call_answers_a_question_with_quotes_and_their_sources(client:
     assert measure({**answer, "meta": None}).tokens <= 1_000
     again = await call(client, "kb_retrieve_evidence", question=BACKUPS)
     assert again["quotes"] == answer["quotes"]
+
+
+async def test_quotes_far_below_the_best_are_shown_only_to_who_asks_for_more(client: Client) -> None:
+    """By default a page has none of them; a number of quotes or a cursor brings them."""
+    by_default = await call(client, "kb_retrieve_evidence", question=BACKUPS)
+    all_six = await call(client, "kb_retrieve_evidence", question=BACKUPS, max_quotes=6)
+    shown = by_default["quotes"]
+    assert by_default["next_cursor"] is not None
+    assert 0 < len(shown) < len(all_six["quotes"])
+    assert shown == all_six["quotes"][: len(shown)]
+    assert (by_default["partial"], by_default["limit_reason"]) == (False, "none")
+    more = await call(client, "kb_retrieve_evidence", question=BACKUPS, cursor=by_default["next_cursor"])
+    assert more["quotes"][0]["quote"] == all_six["quotes"][len(shown)]["quote"]
+
+
+async def test_every_session_is_shown_the_same_quotes(served: Application, client: Client) -> None:
+    """Ids are random, and so are the tokens of their letters: they change neither their number nor a word."""
+    asked = {"question": BACKUPS, "max_quotes": 20, "max_quote_tokens": 8}
+    first = await call(client, "kb_retrieve_evidence", **asked)
+    for _ in range(5):
+        async with Client(build_server(Dispatcher(served.context, served.settings), served)) as other:
+            again = await call(other, "kb_retrieve_evidence", **asked)
+        assert [row["uri"] for row in again["quotes"]] != [row["uri"] for row in first["quotes"]]
+        assert [row["quote"] for row in again["quotes"]] == [row["quote"] for row in first["quotes"]]
 
 
 async def test_the_text_says_once_where_quotes_are_as_resources(client: Client) -> None:

@@ -38,6 +38,8 @@ PRIOR_SHARE = 0.5
 LEAST_LIKENESS = 0.2
 # The number of quotes of one ranked passage that may come before the first quotes of other passages.
 PER_PASSAGE = 2
+# The share of the first quote's worth below which quotes are padding.
+NEAR_BEST = 0.8
 # Tokens of the marks on both sides of a quote.
 _MARK_TOKENS = 2
 
@@ -49,7 +51,7 @@ class Quote:
     """Characters ``start`` to ``end`` of passage number ``passage``; ``text`` contains them and their context.
 
     ``confidence`` is the share of the question's terms in ``text``, 0 to 1. ``likeness`` is the similarity of the
-    characters alone, 0 to 1; None if it was not computed.
+    characters alone, 0 to 1; None if it was not computed. ``worth`` is the number that spans are ranked by.
     """
 
     passage: int
@@ -58,6 +60,7 @@ class Quote:
     text: str
     confidence: float
     likeness: float | None = None
+    worth: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +137,28 @@ def quotes(
         if quote:
             quoted_texts.add(text[span.start : span.end], quote)
             confidence = len({match.term for match in matches(quote, asked)}) / max(1, len(asked))
-            chosen.append(Quote(candidate.passage, span.start, span.end, quote, confidence, candidate.likeness))
+            chosen.append(
+                Quote(
+                    candidate.passage,
+                    span.start,
+                    span.end,
+                    quote,
+                    confidence,
+                    candidate.likeness,
+                    candidate.worth,
+                )
+            )
     return chosen
+
+
+def count_near_best(chosen: Sequence[Quote]) -> int:
+    """The number of quotes before the first that is worth less than ``NEAR_BEST`` of the first.
+
+    >>> count_near_best([Quote(0, 0, 1, "a", 1.0, worth=worth) for worth in (1.0, 0.9, 0.3, 0.85)])
+    2
+    """
+    least = NEAR_BEST * chosen[0].worth if chosen else 0.0
+    return next((number for number, quote in enumerate(chosen) if quote.worth < least), len(chosen))
 
 
 def _read_passages(
