@@ -1,6 +1,6 @@
 """The verdict on a retrieved answer: which words of the question the passages have, and which no document has.
 
-An answer that would count as whole is read once more for the number, date, version or port that is asked for.
+An answer that would count as whole is read once more for the value that is asked for, such as a port or a name.
 """
 
 from __future__ import annotations

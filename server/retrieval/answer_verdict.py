@@ -5,8 +5,8 @@ cosine of the best passage; without the embedding model, the lexical score and t
 has. The coefficients are fitted by ``tests/bench/verdict.py``;
 docs/decisions/0006-evidence.md has what they were fitted to, and the errors on other collections.
 
-A question for a number, a date, a version or a port is answered in part at most where no passage was seen to state
-one near its subject (``server.retrieval.nearness``).
+A question for a value (a number, a date, a name, ...) is answered in part at most where no passage was seen to
+state one near its subject (``server.retrieval.nearness``).
 """
 
 from __future__ import annotations

@@ -19,9 +19,19 @@ from winnow.server.text.asked_values import AskedValue, ValueKind, find_values, 
 _NEAR_CHARS = 100
 _ABOVE_SHARE = 0.5
 # The share of the subject from which a value counts as near it. Dates and ports are rare in texts: those of other
-# subjects stand apart; numbers and versions are everywhere, often far from the words of a question.
+# subjects stand apart; numbers and versions are everywhere, often far from the words of a question. Names of those
+# who made other things are in the same lists.
 _LEAST_NEAR: Mapping[ValueKind, float] = MappingProxyType(
-    {"number": 0.25, "date": 0.4, "version": 0.25, "port": 0.4}
+    {
+        "number": 0.25,
+        "date": 0.4,
+        "version": 0.25,
+        "port": 0.4,
+        "name": 0.6,
+        "variable": 0.4,
+        "flag": 0.4,
+        "path": 0.4,
+    }
 )
 # A shorter stem is looked for at the beginning of a word alone: "us" is in too many.
 _MIN_INNER_CHARS = 4
@@ -62,7 +72,9 @@ def is_stated_near(
 def _build_words(
     asked: AskedValue, question: str, weights: Mapping[str, float], forms: Mapping[str, Collection[str]]
 ) -> Iterator[_Word]:
-    subject = {word: weight for word, weight in weights.items() if not names_value(word)} or dict(weights)
+    subject = {word: weight for word, weight in weights.items() if not names_value(word, asked.kind)} or dict(
+        weights
+    )
     names = _NAME_WITH_DIGITS.findall(question)
     needed = {*names, max(subject, key=lambda word: subject[word])} if asked.kind == "version" else {*names}
     # A name with dots is no content word. In the row of a table it may be all that a value has of the subject.

@@ -1,4 +1,4 @@
-"""The value that a question asks for (a number, a date, a version, a port), and the places where a text has one.
+"""The value that a question asks for (a number, a date, a name, ...), and the places where a text has one.
 
 A question asks for a value only where the words it begins with leave no doubt; a text has one in all cases of
 doubt. Questions and texts are read as English: no other question asks for a value. Both follow from tables of
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-ValueKind = Literal["number", "date", "version", "port"]
+# "name": of who made something; "variable": of the environment; "flag": an option; "path": of a file or a folder.
+ValueKind = Literal["number", "date", "version", "port", "name", "variable", "flag", "path"]
 # "count": how many rows; "span": how long, in time or characters; "rate": how often.
 Unit = Literal["any", "time", "size", "share", "count", "span", "rate"]
 
@@ -59,6 +60,17 @@ _NO_VERSION = (
 _PLUGGED = r"usb|serial|parallel|hdmi|cables?|plug\w{0,6}|call|ships?"
 _MEASURED = r"(?= (?:is|are|was|were|can|could|may|might|must|should|will|would|do|does|did|has|have)\b|\W*$)"
 _NAMED_VERSIONS = r"debian|ubuntu|macos|android|windows"  # "bookworm" and "Vista" are versions, too
+_MADE = (
+    r"wrote|written|created|invented|designed|developed|founded|translated|coined|contributed|authored|drew|drawn|"
+    r"maintain(?:s|ed|ing)?|reviewed|leads?|audited|started|made|discovered|named|sponsor(?:s|ed)|funds|funded"
+)
+_MAKER = r"authors?|creators?|inventors?|founders?|maintainers?"
+_MAKERS = (
+    r"person|people|company|companies|engineers?|developers?|authors?|organi[sz]ations?|universit(?:y|ies)|vendors?|"
+    r"firms?|programmers?|researchers?|institutes?|foundations?"
+)
+_ACTS = r"(?= (?:[\w-]{1,20} ){0,3}?(?:[a-z]{2,20}s|must|can|may|will|has|is|do i|should|changes?)\b)"
+_NO_FILE = r"(?! (?:systems?|formats?|types?|names?|sizes?)\b)"
 # The first row with a phrase in the question decides: a release date is no version.
 _ASKING: tuple[tuple[ValueKind, Unit, str], ...] = (
     ("date", "any", rf"{_WHICH % 3}(?:dates?|deadline){_ENDS}"),
@@ -78,6 +90,13 @@ _ASKING: tuple[tuple[ValueKind, Unit, str], ...] = (
         rf"{_WHICH % 2}(?:{_EXTREMES})(?: [\w'-]{{1,30}}){{0,3}}? (?:{_QUANTITIES}|{_DURATIONS}){_ENDS}",
     ),
     ("number", "any", rf"{_WHICH % 2}(?:number|amount|percentage) of\b(?! the\b)"),
+    ("name", "any", rf"who (?:(?:has|have|is|are|was|were) )?(?:(?:first|originally|now|also) )?(?:{_MADE})\b"),
+    ("name", "any", rf"who(?:'s| is| are| was| were) (?:the )?(?:\w{{1,30}} )?(?:{_MAKER}) of\b"),
+    ("name", "any", rf"(?:which|what) (?:{_MAKERS}) (?:(?:has|have) )?(?:{_MADE})\b"),
+    ("variable", "any", rf"(?:which|what) environment variables?{_ACTS}"),
+    ("flag", "any", rf"(?:which|what) (?:[\w-]{{1,20}} )?(?:flag|switch|option)s?(?: of [\w -]{{1,30}}?)?{_ACTS}"),
+    ("path", "any", rf"(?:which|what) (?:[\w-]{{1,20}} )?(?:file|directory|folder){_NO_FILE}{_ACTS}"),
+    ("path", "any", rf"in (?:which|what) (?:file|directory|folder){_NO_FILE} "),
 )
 _COMPILED_ASKING = tuple((kind, unit, re.compile(_OPENING + pattern)) for kind, unit, pattern in _ASKING)
 _READ_CHARS = 300
@@ -85,6 +104,15 @@ _KIND_NOUN = re.compile(
     rf"versions?|ports?|tcp|udp|dates?|deadline|year|month|many|much|long|large|big|often|frequently|most|least|"
     rf"oldest|allowed|{_TIME}|{_STORED}|{_SHARE}|{_EXTREMES}",
     re.IGNORECASE,
+)
+# Words that name the value only in questions for one of its kind.
+_NOUNS_OF_KINDS: Mapping[ValueKind, re.Pattern[str]] = MappingProxyType(
+    {
+        "name": re.compile(rf"{_MADE}|{_MAKERS}|{_MAKER}", re.IGNORECASE),
+        "flag": re.compile(r"options?|switch|flags?", re.IGNORECASE),
+        "variable": re.compile(r"environment|variables?", re.IGNORECASE),
+        "path": re.compile(r"files?|director(?:y|ies)|folders?", re.IGNORECASE),
+    }
 )
 
 # --- texts ----------------------------------------------------------------------------------------------------
@@ -198,6 +226,19 @@ _PORT = (
     r"available|https?|ssh|smtp|imap|dns) (?:\w{1,20} )?ports?\b|\bunix (?:domain )?socket|\.sock\b|"
     r"ports?\W{1,3}(?:https?|ssh|smtp|imap|dns|[a-z/]{1,12}\d[\w/]{0,9}|(?<=port )[$<{])"
 )
+_PERSON = r"(?-i:[A-Z][\w.'’-]{0,30})"
+_NAME = "|".join(
+    (
+        r"<[\w.+-]{1,64}(?:@|\(at\)| at )[\w.-]{1,64}>|(?:module|section)author",
+        rf"\b(?:{_MADE}|{_MAKER}|thanks|credits?|©|copyright|by)\b[^.]{{0,40}}?(?<![.!?] )(?<!\w){_PERSON}",
+        rf"{_PERSON}(?: {_PERSON}){{1,3}}[^.\n]{{0,30}}\b(?:{_MADE}|{_MAKER})\b",
+    )
+)
+_VARIABLE = r"(?-i:(?<![\w-])[A-Z][A-Z0-9]{0,30}(?:_[A-Z0-9]{1,30}){0,6}(?![\w-]))|\$\{?[a-z_]\w{0,40}"
+_QUOTED = r"`[^`\n]{1,80}`|['\"][\w.-]{1,40}['\"]|\*\w{1,40}\*"
+_IDENTIFIER = r"\b\w{1,30}_\w{1,40}|(?-i:\b[a-z]{1,20}[A-Z]\w{0,40})|\b\w{1,40} ?="
+_FLAG = rf"(?<![\w-])--?[a-z][\w-]{{0,40}}|{_QUOTED}|{_IDENTIFIER}|\b[\w-]{{2,40}} (?:flag|option|switch)\b"
+_PATH = rf"[~$\w.{{}}*/-]{{0,60}}/[\w.~*{{}}$-]{{0,60}}[\w*}}]|\b[\w-]{{1,60}}\.[a-z]\w{{0,7}}(?!\w)|{_QUOTED}"
 
 
 def _compile(pattern: str) -> re.Pattern[str]:
@@ -205,7 +246,15 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 _VALUES: Mapping[ValueKind, re.Pattern[str]] = MappingProxyType(
-    {"date": _compile(_DATE), "version": _compile(_VERSION), "port": _compile(_PORT)}
+    {
+        "date": _compile(_DATE),
+        "version": _compile(_VERSION),
+        "port": _compile(_PORT),
+        "name": _compile(_NAME),
+        "variable": _compile(_VARIABLE),
+        "flag": _compile(_FLAG),
+        "path": _compile(_PATH),
+    }
 )
 _COMPILED_NUMBERS = tuple(map(_compile, _NUMBERS))
 _WORDS = {unit: _compile(rf"\b(?:{words})\b") for unit, (_, words) in _ANSWERING.items()}
@@ -231,9 +280,10 @@ def find_asked_value(question: str) -> AskedValue | None:
     return next((AskedValue(kind, unit) for kind, unit, pattern in _COMPILED_ASKING if pattern.search(text)), None)
 
 
-def names_value(word: str) -> bool:
-    """Whether a word of a question names what is asked for ("port", "seconds"), and no subject."""
-    return _KIND_NOUN.fullmatch(word) is not None
+def names_value(word: str, kind: ValueKind) -> bool:
+    """Whether a word of a question names what is asked for ("port", "seconds", "wrote"), and no subject."""
+    nouns = _KIND_NOUN, _NOUNS_OF_KINDS.get(kind)
+    return any(noun is not None and noun.fullmatch(word) for noun in nouns)
 
 
 def find_values(text: str, asked: AskedValue, question: str = "", above: str = "") -> Iterator[tuple[int, int]]:

@@ -86,6 +86,11 @@ async def test_an_answer_about_something_else_than_the_product_asked_about_is_no
         ("On which port are encrypted backups kept before they leave the machine?", "partly", "port"),
         ("When were encrypted backups kept before they leave the machine?", "partly", "date"),
         ("Which version of AES are encrypted backups kept with before they leave the machine?", "answered", None),
+        (
+            "Who wrote that encrypted backups are kept for ninety days before they leave the machine?",
+            "partly",
+            "name",
+        ),
         ("Why are encrypted backups kept before they leave the machine?", "answered", None),
         ("Which port does the gateway listen on by default?", "answered", None),
         (HANDBOOK, "answered", None),

@@ -44,6 +44,15 @@ def values(text: str, asked: AskedValue, question: str = "", above: str = "") ->
         ("What is the default timeout of a lease?", AskedValue("number")),
         ("What is the maximum number of ports?", AskedValue("number")),
         ("The queue is full. How long is the wait?", AskedValue("number", "span")),
+        ("Who wrote the broker?", AskedValue("name")),
+        ("Who is the original author of the broker?", AskedValue("name")),
+        ("Who now maintains the broker?", AskedValue("name")),
+        ("Which company sponsored the broker?", AskedValue("name")),
+        ("Which environment variable sets the proxy?", AskedValue("variable")),
+        ("Which command-line option keeps the log?", AskedValue("flag")),
+        ("What flag of the broker turns leases off?", AskedValue("flag")),
+        ("Which configuration file holds the leases?", AskedValue("path")),
+        ("In which directory are they?", AskedValue("path")),
     ],
 )
 def test_the_words_that_a_question_begins_with_say_the_value(question: str, expected: AskedValue) -> None:
@@ -54,6 +63,12 @@ def test_the_words_that_a_question_begins_with_say_the_value(question: str, expe
     "question",
     [
         "Why does it depend on how many retries there are?",
+        "Who may read the file?",
+        "Who owns the file?",
+        "Which company is it?",
+        "Which file system is mounted?",
+        "What file format holds the leases?",
+        "What is an environment variable?",
         "Is there a port for metrics?",
         "What is a port?",
         "What port type is there?",
@@ -61,7 +76,7 @@ def test_the_words_that_a_question_begins_with_say_the_value(question: str, expe
         "What version control system is used?",
         "What priority has a version from the archive?",
         "Which date format is read?",
-        "Which column has the date of birth in it, and who wrote it?",
+        "Which column has the date of birth in it, and who reads it?",
         "When does a lease expire?",
         "When will a pod be evicted?",
         "What month names are there?",
@@ -89,7 +104,7 @@ def test_the_words_that_a_question_begins_with_say_the_value(question: str, expe
         "Which command restores it?",
         "What is a timeout?",
         "What is the grace period?",
-        "Who wrote it?",
+        "Who reads it?",
         "Wie viele Versuche gibt es?",
         "backups of the catalogue",
         "",
@@ -110,7 +125,10 @@ def test_white_space_and_case_do_not_change_the_value(question: str, space: str)
 
 def test_words_for_the_value_are_no_subject() -> None:
     words = ["Port", "seconds", "version", "maximum", "gateway", "portable", "secondary"]
-    assert [names_value(word) for word in words] == [True, True, True, True, False, False, False]
+    assert [names_value(word, "port") for word in words] == [True, True, True, True, False, False, False]
+    makers = ["wrote", "author", "broker"]
+    assert [names_value(word, "name") for word in makers] == [True, True, False]
+    assert [names_value(word, "port") for word in makers] == [False, False, False]
 
 
 # --- texts ---------------------------------------------------------------------------------------------------
@@ -165,6 +183,17 @@ def test_words_for_the_value_are_no_subject() -> None:
         (AskedValue("port"), "It supports 8443 names.", []),
         (AskedValue("port"), "containerPort = 8443", ["8443"]),
         (AskedValue("port"), "The port is open for 30 seconds.", []),
+        (AskedValue("name"), "Written by Jane, not Joe", ["Written by Jane"]),
+        (AskedValue("name"), "Written mainly by:\n\n      Jane Doe", ["Written mainly by:\n\n      Jane"]),
+        (AskedValue("name"), "Jane Doe maintains it.", ["Jane Doe maintains"]),
+        (AskedValue("name"), "Copyright Broker Inc", ["Copyright Broker"]),
+        (AskedValue("name"), "The gateway was written to be read. Jane", []),
+        (AskedValue("variable"), "Set BROKER_PROXY or $proxy.", ["$proxy", "BROKER_PROXY"]),
+        (AskedValue("flag"), "Use --keep-log, -k or `keep_log`.", ["--keep-log", "-k", "`keep_log`"]),
+        (AskedValue("flag"), "If *keep_log* is true", ["*keep_log*"]),
+        (AskedValue("flag"), "It is kept.", []),
+        (AskedValue("path"), "In ~/.config/broker or broker.toml", ["broker.toml", "~/.config/broker"]),
+        (AskedValue("path"), "It is a file. It is kept.", []),
     ],
 )  # fmt: skip
 def test_the_values_of_a_kind_are_found(asked: AskedValue, text: str, expected: list[str]) -> None:
@@ -188,6 +217,10 @@ PLANTED: dict[ValueKind, st.SearchStrategy[str]] = {
     "date": st.dates(min_value=date(1500, 1, 1), max_value=date(2099, 12, 31)).map(date.isoformat),
     "version": st.tuples(st.integers(0, 99), st.integers(0, 99)).map(lambda parts: f"v{parts[0]}.{parts[1]}"),
     "port": st.integers(10, 65_535).map(str),
+    "name": st.integers(0, 999).map("<jane{}@example.org>".format),
+    "variable": st.integers(0, 999).map("GATEWAY_{}".format),
+    "flag": st.integers(0, 999).map("--keep-{}".format),
+    "path": st.integers(0, 999).map("/etc/gateway-{}.conf".format),
 }
 PLAIN = st.lists(st.sampled_from(["the", "gateway", "holds", "with", "outer", "rows"]), min_size=1, max_size=8)
 
@@ -227,6 +260,11 @@ HOSTILE = [
     "0x",
     "1e",
     "-",
+    "by ",
+    "A ",
+    "a_",
+    "/",
+    "`",
 ]
 
 

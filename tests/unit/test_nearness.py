@@ -127,10 +127,31 @@ def test_a_value_answers_where_enough_of_the_subject_is_near(headings: str, text
         ("Which port does the broker use?", "The broker uses a Unix socket."),
         ("Which port does the broker use?", "The broker uses port 0x75B."),
         ("Which port does the broker use?", "The broker uses port $PORT."),
+        ("Who wrote the broker?", "broker (C) 2004 Jane Doe <jane@example.org>"),
+        ("Who wrote the broker?", "The author of the broker is Jane Doe."),
+        ("Who wrote the broker?", "The broker was originally written by J. Doe."),
+        ("Which company maintains the broker?", "The broker is maintained by Example Inc."),
+        ("Which option keeps the log?", "keep_log=True keeps the log."),
+        ("Which environment variable sets the proxy?", "The proxy is set by HTTP_PROXY."),
+        ("Which file holds the leases?", "Leases are held in /var/lib/leases."),
     ],
 )
 def test_an_answer_in_any_words_is_none_of_the_lacking_ones(question: str, text: str) -> None:
     assert find_asked_value(question) is None or is_near(question, ("", text))
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Who wrote the broker?", "The broker was written to be small. It reads what clients write."),
+        ("Who wrote the broker?", f"The broker holds leases. {FAR} The gateway was written by Jane Doe."),
+        ("Which flag keeps the log of the broker?", "The broker keeps a log on request."),
+        ("Which environment variable sets the proxy?", "The proxy is set in the configuration."),
+        ("Which file holds the leases?", "Leases are held by the broker."),
+    ],
+)
+def test_a_text_about_the_subject_alone_states_no_value(question: str, text: str) -> None:
+    assert not is_near(question, ("", text))
 
 
 def test_one_of_several_passages_is_enough() -> None:
