@@ -41,7 +41,7 @@ _LEAST_PASSAGES = 10
 # A walk over the graph may move the passage that answers out of those; among so many it is still there.
 _WALKED_DEPTH = 30
 # Tokens of a row beside its quote and its title, and of an answer beside its rows.
-_ROW_TOKENS, _ENVELOPE_TOKENS = 64, 90
+_ROW_TOKENS, _ENVELOPE_TOKENS = 62, 70
 # The ending of a page to which only weak quotes could be added.
 _WHOLE: Mapping[str, Any] = MappingProxyType({"partial": False, "limit_reason": "none"})
 _SCORE_DIGITS = 3

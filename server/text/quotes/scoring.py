@@ -39,7 +39,7 @@ LEAST_LIKENESS = 0.2
 # The number of quotes of one ranked passage that may come before the first quotes of other passages.
 PER_PASSAGE = 2
 # The share of the first quote's worth below which quotes are padding.
-NEAR_BEST = 0.8
+NEAR_BEST = 0.65
 # Tokens of the marks on both sides of a quote.
 _MARK_TOKENS = 2
 
@@ -154,10 +154,14 @@ def quotes(
 def count_near_best(chosen: Sequence[Quote]) -> int:
     """The number of quotes before the first that is worth less than ``NEAR_BEST`` of the first.
 
-    >>> count_near_best([Quote(0, 0, 1, "a", 1.0, worth=worth) for worth in (1.0, 0.9, 0.3, 0.85)])
+    All of them where no model scored the first: the shares of words are too few numbers to tell what is weak.
+
+    >>> count_near_best([Quote(0, 0, 1, "a", 1.0, likeness=0.5, worth=worth) for worth in (1.0, 0.9, 0.3, 0.85)])
     2
     """
-    least = NEAR_BEST * chosen[0].worth if chosen else 0.0
+    if not chosen or chosen[0].likeness is None:
+        return len(chosen)
+    least = NEAR_BEST * chosen[0].worth
     return next((number for number, quote in enumerate(chosen) if quote.worth < least), len(chosen))
 
 
