@@ -39,7 +39,7 @@ LEAST_LIKENESS = 0.2
 # The number of quotes of one ranked passage that may come before the first quotes of other passages.
 PER_PASSAGE = 2
 # The share of the first quote's worth below which quotes are padding.
-NEAR_BEST = 0.65
+NEAR_BEST = 0.6
 # Tokens of the marks on both sides of a quote.
 _MARK_TOKENS = 2
 
