@@ -44,6 +44,7 @@ from winnow.server.text.printable import one_line, printable, shorten
 from winnow.server.tools.reference.guides import instructions
 from winnow.server.transports import prompts, resources, wire
 from winnow.server.transports.dispatch import ApplicationServices, Dispatcher, read_prompts
+from winnow.server.transports.extensions.apps import app_extensions, apps_for
 from winnow.server.transports.sessions import (
     Connection,
     Tokens,
@@ -134,6 +135,7 @@ class _Handlers:
     def __init__(self, dispatcher: Dispatcher, application: ApplicationServices) -> None:
         self._dispatcher = dispatcher
         self._application = application
+        self._extensions = app_extensions(dispatcher.settings)
         self._announcing: set[asyncio.Task[None]] = set()
 
     async def load_after_answer(self, ctx: Connection, call_next: CallNext) -> HandlerResult:
@@ -153,11 +155,16 @@ class _Handlers:
             raise
 
     async def introduce(self, ctx: Connection, call_next: CallNext) -> HandlerResult:
-        """Middleware: add the instructions for this client, which name the projects that it reaches."""
+        """Middleware: add the instructions for this client, which name the projects that it reaches.
+
+        And the extensions, which the SDK leaves out for revisions before 2026: clients look for them there, too.
+        """
         result = await call_next(ctx)
         if ctx.method not in _INTRODUCING or not isinstance(result, dict):
             return result
-        return {**result, "instructions": instructions(self._settings_for(client_of(ctx)))}
+        capabilities = {**result.get("capabilities", {}), "extensions": self._extensions}
+        told = instructions(self._settings_for(client_of(ctx)))
+        return {**result, "capabilities": capabilities, "instructions": told}
 
     async def list_tools(self, context: Connection, params: PaginatedRequestParams | None) -> ListToolsResult:
         _refuse_cursor(params)
@@ -169,7 +176,8 @@ class _Handlers:
             self._announcing.add(announcing)
             announcing.add_done_callback(self._announcing.discard)
         settings = self._application.settings
-        return ListToolsResult(tools=[wire.build_tool(tool, settings) for tool in listed])
+        shown = apps_for(context)
+        return ListToolsResult(tools=[wire.build_tool(tool, settings, shown) for tool in listed])
 
     async def _announce(self, context: Connection, listed: list[str]) -> None:
         """Notify the client if the list was made before the sandbox was checked and has changed."""

@@ -1,7 +1,7 @@
-"""MCP resources: help pages, and a session's passages and large results, read by URI.
+"""MCP resources: help pages, apps, and a session's passages and large results, read by URI.
 
-Only the help pages are listed. A search result has the URI of its passage in ``scratch_uri``; listing passages
-would put text into a model's context that it has not asked for.
+Only help pages and apps are listed. A search result has the URI of its passage in ``scratch_uri``; listing
+passages would put text into a model's context that it has not asked for.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from mcp.server.apps import APP_MIME_TYPE
 from mcp_types import (
     Annotations,
     Completion,
@@ -31,6 +32,7 @@ from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import beginning, one_line, printable, raw_offset
 from winnow.server.tools.reference.guides import playbook, spell_tool_names
 from winnow.server.tools.reference.sdk import sdk_reference
+from winnow.server.transports.extensions.apps import app_meta, list_apps, read_app
 
 _MAX_URI_CHARS = 200
 # In ``_meta`` of a passage: its page_span, page_labels, locator and link, and its work, as in rows.
@@ -104,8 +106,8 @@ class ResourceContent:
 
 
 def list_pages(tools: Collection[str], settings: Settings) -> list[Resource]:
-    """The help pages that a server with these tools offers."""
-    return [
+    """The help pages and apps that a server with these tools offers."""
+    pages = [
         Resource(
             uri=uri,
             name=page.name,
@@ -116,12 +118,13 @@ def list_pages(tools: Collection[str], settings: Settings) -> list[Resource]:
         )
         for uri, page in _offered_pages(tools).items()
     ]
+    return [*pages, *list_apps(tools, settings)]
 
 
 def read_resource(
     uri: str, content: ResourceContent, tools: Collection[str], settings: Settings
 ) -> ReadResourceResult:
-    """A help page, or the ``content`` of the URI: a passage of this session or a large result of its scripts.
+    """A help page, an app, or the ``content`` of the URI: a passage of this session or a large result of a script.
 
     Raises:
         WinnowError: SCOPE_VIOLATION for a passage of another session, whether or not it exists; NOT_FOUND for any
@@ -130,6 +133,9 @@ def read_resource(
     page = _offered_pages(tools).get(uri)
     if page is not None:
         return _build_result(uri, _render_page(page, tools, settings), _MARKDOWN)
+    app = read_app(uri, tools, settings)
+    if app is not None:
+        return _build_result(uri, app, APP_MIME_TYPE, app_meta())
     if parse_result(uri) is not None:
         if content.result is None:
             raise WinnowError("NOT_FOUND", "this result is unknown or no longer held; run the script again")

@@ -63,8 +63,8 @@ def build_result(result: CallResult, settings: Settings) -> CallToolResult:
     return CallToolResult(content=blocks, structured_content=payload, is_error=result.failed)
 
 
-def build_tool(listed: ListedTool, settings: Settings) -> WireTool:
-    """A tool as MCP lists it."""
+def build_tool(listed: ListedTool, settings: Settings, apps: Mapping[str, str]) -> WireTool:
+    """A tool as MCP lists it. ``apps``: by its name, the page that this client shows with its answers."""
     tool = listed.tool
     return WireTool(
         name=listed.name,
@@ -79,6 +79,7 @@ def build_tool(listed: ListedTool, settings: Settings) -> WireTool:
             idempotent_hint=tool.idempotent,
             open_world_hint=tool.open_world,
         ),
+        _meta={"ui": {"resourceUri": apps[tool.name]}} if tool.name in apps else None,
     )
 
 

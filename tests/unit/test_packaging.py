@@ -112,6 +112,11 @@ def test_the_wheel_holds_the_playbook(wheel_files: set[str]) -> None:
     assert "winnow/server/data/playbook.md" in wheel_files
 
 
+def test_the_wheel_holds_the_page_that_shows_cited_pages(wheel_files: set[str]) -> None:
+    """The page of the MCP App is part of the server."""
+    assert "winnow/server/data/shown_page.html" in wheel_files
+
+
 def test_the_wheel_holds_the_tasks_of_the_token_benchmark(wheel_files: set[str]) -> None:
     """The command runs the shipped tasks."""
     tasks = {_installed_as(path) for path in (ROOT / "server/commands/token_benchmark").rglob("*.toml")}

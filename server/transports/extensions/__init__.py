@@ -1,0 +1,1 @@
+"""Extensions of MCP, each with its identifier: the page of an MCP App."""
