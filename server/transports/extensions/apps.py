@@ -59,7 +59,7 @@ def read_app(uri: str, tools: Collection[str], settings: Settings) -> str | None
 
 
 def app_meta() -> dict[str, Any]:
-    """What a host has to know to show an app: it reaches no address, and wants a border."""
+    """The ``_meta`` of an app, by which a host shows it: it reaches no address, and wants a border."""
     return {"ui": {"csp": {name: [] for name in _POLICY}, "prefersBorder": True}}
 
 
