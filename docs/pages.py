@@ -22,9 +22,11 @@ from winnow.server.tools.reference.guides import playbook, recipes
 from winnow.server.tools.reference.schemas import answer_table, arguments_table, table
 from winnow.server.tools.reference.sdk import sdk_reference
 from winnow.server.tools.table import TOOLS, Tool
+from winnow.server.transports.extensions.apps import list_apps
 from winnow.server.transports.resources import PAGES as PAGES_BY_URI
 from winnow.server.transports.resources import TEMPLATES
 
+_ALL_NAMES = frozenset(tool.name.replace(".", "_") for tool in TOOLS)
 GENERATED = "<!-- Written by docs/generate.py from the code. Change it there. -->"
 
 
@@ -100,10 +102,11 @@ def _tool(tool: Tool) -> Iterator[str]:
 def _resources() -> Iterator[str]:
     yield "## Resources"
     yield (
-        "Only the help pages are listed. A passage is read by the `scratch_uri` of a search result, a large "
+        "Help pages and apps are listed. A passage is read by the `scratch_uri` of a search result, a large "
         "result by the `result_uri` of its error."
     )
     rows = [(f"`{uri}`", page.description) for uri, page in PAGES_BY_URI.items()]
+    rows += [(f"`{app.uri}`", app.description or "") for app in list_apps(_ALL_NAMES, Settings())]
     patterns = [(f"`{one.uri_template}`", one.description or "") for one in TEMPLATES]
     yield table(("URI", "what it is"), [*rows, *patterns])
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import tarfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -40,6 +42,7 @@ pytestmark = [
     pytest.mark.skipif(not BROWSER, reason="needs a Chromium: Debian's package, or its path in WINNOW_BROWSER"),
 ]
 
+AXE = "axe-core@4.14.1"
 HOST, VIEW = "http://host.test/", "http://view.test/"
 KILN, PLAIN = "The kiln is kept at ninety degrees.", "Backups are kept for ninety days."
 # Titles, lines and names that are markup, code or addresses where a page takes them for such.
@@ -80,6 +83,19 @@ async def application(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator
         backends.close()
     async with open_application(settings, wait_for_model=False) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The source of axe-core, which judges pages by the rules of accessibility."""
+    folder = tmp_path_factory.mktemp("axe")
+    npm = shutil.which("npm")
+    if npm is None or subprocess.run([npm, "pack", "--silent", AXE], cwd=folder, capture_output=True).returncode:
+        pytest.skip(f"{AXE} cannot be had from npm")
+    with tarfile.open(next(folder.glob("*.tgz"))) as packed:
+        source = packed.extractfile("package/axe.min.js")
+        assert source is not None
+        return source.read().decode()
 
 
 @pytest.fixture(scope="module")
@@ -394,6 +410,26 @@ async def test_the_actual_size_scrolls_and_can_be_focused(application: Applicati
         assert await figure.evaluate("each => each.scrollWidth > each.clientWidth && each.tabIndex") == 0
         await button.press("Enter")
         assert await figure.evaluate("each => [each.scrollWidth <= each.clientWidth, each.tabIndex]") == [True, -1]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "asked",
+    [{"document": "kilns.pdf", "quote": "The kiln is kept at eighty degrees."},
+     {"document": "rules <b>.md", "quote": PLAIN}, {"document": "nothing.pdf"}],
+    ids=["a picture and a warning", "lines", "an error"],
+)  # fmt: skip
+async def test_axe_finds_no_violation(
+    application: Application, browser: Any, axe: str, theme: str, asked: dict[str, str]
+) -> None:
+    async with host_of(application, browser, context={"theme": theme}, width=320) as host:
+        await host.show(**asked)
+        await host.until("nothing.pdf" if asked["document"] == "nothing.pdf" else "Shown")
+        await host.view.evaluate(axe)
+        found = await host.view.evaluate(
+            "axe.run().then(r => r.violations.map(v => [v.id, v.nodes.map(n => n.html)]))"
+        )
+        assert found == []
 
 
 async def test_what_others_send_is_ignored_and_requests_of_the_host_are_answered(

@@ -24,7 +24,7 @@ FAMILIES: Mapping[str, int] = {
     "rendering": 17,
     "transport": 36,
     "scope": 1,
-    "shown_pages": 7,
+    "shown_pages": 8,
     "documents": 9,
     "scanning": 8,
     "session_state": 3,
