@@ -13,6 +13,9 @@ from types import MappingProxyType
 from typing import Any
 
 from distribution.facts import SERVE, USER_OPTIONS, Facts, UserOption, read_facts
+from winnow.server.settings.settings import Settings
+from winnow.server.tools.agent_skills.rendering import skill_files
+from winnow.server.tools.agent_skills.table import AGENT_SKILLS
 from winnow.server.tools.table import TOOLS, Tool
 
 _SERVER_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
@@ -171,8 +174,18 @@ _DOCUMENTS: Mapping[str, Callable[[Facts], dict[str, Any]]] = MappingProxyType(
 
 
 def repository_files() -> dict[str, Callable[[], str]]:
-    """Each manifest of the repository, with what writes it."""
-    return {name: partial(_write, build) for name, build in _DOCUMENTS.items()}
+    """Each manifest and each skill of the plugin in the repository, with what writes it."""
+    manifests = {name: partial(_write, build) for name, build in _DOCUMENTS.items()}
+    return manifests | {name: partial(str, text) for name, text in plugin_skills().items()}
+
+
+def plugin_skills() -> dict[str, str]:
+    """The agent skills of the plugin: its folder ``skills`` has one of each."""
+    return {
+        f"plugin/skills/{skill.name}/{file}": text
+        for skill in AGENT_SKILLS
+        for file, text in skill_files(skill, None, Settings()).items()
+    }
 
 
 def _write(build: Callable[[Facts], dict[str, Any]]) -> str:

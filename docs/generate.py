@@ -1,5 +1,6 @@
 """Writes what repeats the code: the functions of the SDK that call operations, the pages of tools, the SDK, the
-playbook and the settings, the tables of the README, and the manifests by which clients and registries know winnow.
+playbook and the settings, the tables of the README, the manifests by which clients and registries know winnow, and
+the agent skills of the plugin.
 
     python docs/generate.py            write them
     python docs/generate.py --check    exit 1 where one is stale
@@ -36,6 +37,7 @@ def write_stale(pages: Mapping[str, Callable[[], str]]) -> int:
         stale += 1
         sys.stdout.write(f"{name}\n")
         if not is_check:
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
     sys.stdout.flush()
     return stale if is_check else 0

@@ -6,6 +6,7 @@ import asyncio
 import uuid
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from mcp.server import Server
 from mcp.server.context import CallNext, HandlerResult
@@ -44,7 +45,9 @@ from winnow.server.text.printable import one_line, printable, shorten
 from winnow.server.tools.reference.guides import instructions
 from winnow.server.transports import prompts, resources, wire
 from winnow.server.transports.dispatch import ApplicationServices, Dispatcher, read_prompts
+from winnow.server.transports.extensions import skills
 from winnow.server.transports.extensions.apps import app_extensions, apps_for
+from winnow.server.transports.extensions.skills import GetSkillParams, skill_extensions
 from winnow.server.transports.sessions import (
     Connection,
     Tokens,
@@ -92,6 +95,8 @@ def build_server(dispatcher: Dispatcher, application: ApplicationServices) -> Se
         on_completion=handlers.complete,
         get_tool_input_schema=_no_declared_headers,
     )
+    server.add_request_handler("skills/list", PaginatedRequestParams, handlers.list_skills)
+    server.add_request_handler("skills/get", GetSkillParams, handlers.get_skill)
     # In place of the SDK's own tracing, which puts names and messages that a client chose into spans.
     server.middleware[:] = (
         trace_request,
@@ -135,7 +140,7 @@ class _Handlers:
     def __init__(self, dispatcher: Dispatcher, application: ApplicationServices) -> None:
         self._dispatcher = dispatcher
         self._application = application
-        self._extensions = app_extensions(dispatcher.settings)
+        self._extensions = {**app_extensions(dispatcher.settings), **skill_extensions()}
         self._announcing: set[asyncio.Task[None]] = set()
 
     async def load_after_answer(self, ctx: Connection, call_next: CallNext) -> HandlerResult:
@@ -209,6 +214,16 @@ class _Handlers:
         client = client_of(context)
         listed = resources.list_pages(self._tool_names(client), self._settings_for(client))
         return ListResourcesResult(resources=listed)
+
+    async def list_skills(self, context: Connection, params: PaginatedRequestParams) -> dict[str, Any]:
+        _refuse_cursor(params)
+        client = client_of(context)
+        return await asyncio.to_thread(skills.list_skills, self._tool_names(client), self._settings_for(client))
+
+    async def get_skill(self, context: Connection, params: GetSkillParams) -> dict[str, Any]:
+        client = self._count_read(context)
+        tools, settings = self._tool_names(client), self._settings_for(client)
+        return await asyncio.to_thread(skills.get_skill, params.uri, tools, settings)
 
     async def list_resource_templates(
         self, context: Connection, params: PaginatedRequestParams | None
@@ -308,7 +323,7 @@ def _build_mcp_error(error: WinnowError, context: Connection) -> MCPError:
 
 
 def _code_of(error: WinnowError, context: Connection) -> int:
-    if error.reason == "NOT_FOUND" and is_handshake_era(context):
+    if error.reason == "NOT_FOUND" and is_handshake_era(context) and not context.method.startswith("skills/"):
         return _NOT_FOUND_BEFORE_2026
     return INTERNAL_ERROR if error.retryable else INVALID_PARAMS
 

@@ -1,6 +1,6 @@
-"""MCP resources: help pages, apps, and a session's passages and large results, read by URI.
+"""MCP resources: help pages, apps, agent skills, and a session's passages and large results, read by URI.
 
-Only help pages and apps are listed. A search result has the URI of its passage in ``scratch_uri``; listing
+Passages and results are not listed. A search result has the URI of its passage in ``scratch_uri``; listing
 passages would put text into a model's context that it has not asked for.
 """
 
@@ -33,6 +33,7 @@ from winnow.server.text.printable import beginning, one_line, printable, raw_off
 from winnow.server.tools.reference.guides import playbook, spell_tool_names
 from winnow.server.tools.reference.sdk import sdk_reference
 from winnow.server.transports.extensions.apps import app_meta, list_apps, read_app
+from winnow.server.transports.extensions.skills import INDEX, list_skill_resources, read_skill_file
 
 _MAX_URI_CHARS = 200
 # In ``_meta`` of a passage: its page_span, page_labels, locator and link, and its work, as in rows.
@@ -106,7 +107,7 @@ class ResourceContent:
 
 
 def list_pages(tools: Collection[str], settings: Settings) -> list[Resource]:
-    """The help pages and apps that a server with these tools offers."""
+    """The help pages, apps and agent skills that a server with these tools offers."""
     pages = [
         Resource(
             uri=uri,
@@ -118,13 +119,15 @@ def list_pages(tools: Collection[str], settings: Settings) -> list[Resource]:
         )
         for uri, page in _offered_pages(tools).items()
     ]
-    return [*pages, *list_apps(tools, settings)]
+    return [*pages, *list_apps(tools, settings), *list_skill_resources(tools, settings)]
 
 
 def read_resource(
     uri: str, content: ResourceContent, tools: Collection[str], settings: Settings
 ) -> ReadResourceResult:
-    """A help page, an app, or the ``content`` of the URI: a passage of this session or a large result of a script.
+    """A help page, an app, a file of a skill, or the ``content`` of the URI.
+
+    That is a passage of this session or a large result of a script.
 
     Raises:
         WinnowError: SCOPE_VIOLATION for a passage of another session, whether or not it exists; NOT_FOUND for any
@@ -136,13 +139,16 @@ def read_resource(
     app = read_app(uri, tools, settings)
     if app is not None:
         return _build_result(uri, app, APP_MIME_TYPE, app_meta())
+    skill = read_skill_file(uri, tools, settings)
+    if skill is not None:
+        return _build_result(uri, *skill)
     if parse_result(uri) is not None:
         if content.result is None:
             raise WinnowError("NOT_FOUND", "this result is unknown or no longer held; run the script again")
         return _build_result(uri, printable(content.result), _JSON)
     parsed = parse_uri(uri)
     if parsed is None:
-        known = ", ".join((*_offered_pages(tools), URI_TEMPLATE, RESULT_TEMPLATE))
+        known = ", ".join((*_offered_pages(tools), INDEX, URI_TEMPLATE, RESULT_TEMPLATE))
         raise WinnowError("NOT_FOUND", f"{_quote(uri)} is not a resource of this server; it has {known}")
     if parsed[0] != content.session_id:
         raise WinnowError(

@@ -32,6 +32,7 @@ from distribution.manifests import (
     bundle_manifest,
     plugin_manifest,
     plugin_servers,
+    plugin_skills,
     server_document,
 )
 from distribution.pins import Pin, needed_pins, read_pins
@@ -294,3 +295,10 @@ def test_the_service_of_compose_uses_options_secrets_and_volumes_that_there_are(
     assert set(service["secrets"]) == document["secrets"].keys()
     named = {volume.partition(":")[0] for volume in service["volumes"] if not volume.startswith((".", "/"))}
     assert named == document["volumes"].keys()
+
+
+def test_the_plugin_has_the_agent_skills_and_no_other_file() -> None:
+    """``python docs/generate.py`` writes them; a file of a skill that went has to be removed."""
+    folder = ROOT / "plugin" / "skills"
+    there = {str(path.relative_to(ROOT)) for path in folder.rglob("*") if path.is_file()}
+    assert there == {*plugin_skills()}

@@ -209,7 +209,8 @@ def test_the_example_in_the_description_of_scripts_is_one_of_them() -> None:
 RECIPES = dict(
     re.findall(
         r"^## (.+)\n(?:.*\n)+?```python\n((?:.*\n)+?)```$",
-        (ROOT / "docs/recipes.md").read_text("utf-8"),
+        (ROOT / "docs/recipes.md").read_text("utf-8")
+        + (ROOT / "server/data/agent_skills/recipes.md").read_text("utf-8"),
         re.MULTILINE,
     )
 )
@@ -239,6 +240,13 @@ FOUND = {
     "Read a document whole": {"file": "backups.md", "lines": 3, "headings": ["# Backups"]},
     "Verify a quote": {"verbatim": True, "where": [["router.md", 10]], "complete": True},
     "Carry on from the last script": {"now": _FILES, "before": 0},
+    "Quotes with citations": ["answered", "(backups.md)", []],
+    "Check each quote": {
+        "The router reboots every Sunday at four.": {"files": ["router.md"], "complete": True},
+        "Backups are kept forever.": {"files": [], "complete": True},
+    },
+    "One question to each work": [[file, file == "backups.md"] for file in _FILES],
+    "A list of references": {"entries": [], "without a citekey": _FILES},
 }
 
 
@@ -274,6 +282,12 @@ def test_a_recipe_finds_what_stands_in_the_notes(name: str, outcomes: dict[str, 
         }
     if name == "A glossary":
         found = {term: row["definition"] for term, row in found.items()}
+    if name == "Quotes with citations":
+        found = [found["verdict"], found["quotes"][0]["citation"], found["citekeys"]]
+    if name == "One question to each work":
+        found = [[row["file"], "Backups are encrypted with age" in (row["quote"] or "")] for row in found]
+    if name == "A list of references":
+        found["without a citekey"].sort()
     assert found == FOUND[name]
 
 

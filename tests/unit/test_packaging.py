@@ -112,6 +112,12 @@ def test_the_wheel_holds_the_playbook(wheel_files: set[str]) -> None:
     assert "winnow/server/data/playbook.md" in wheel_files
 
 
+def test_the_wheel_holds_the_agent_skills(wheel_files: set[str]) -> None:
+    """Their texts are part of the server, which makes their files."""
+    texts = {_installed_as(path) for path in (ROOT / "server/data/agent_skills").glob("*.md")}
+    assert (texts - wheel_files, len(texts) > 3) == (set(), True)
+
+
 def test_the_wheel_holds_the_page_that_shows_cited_pages(wheel_files: set[str]) -> None:
     """The page of the MCP App is part of the server."""
     assert "winnow/server/data/shown_page.html" in wheel_files

@@ -16,6 +16,8 @@ from winnow.server.errors import REASONS, ErrorCode, WinnowError
 from winnow.server.retrieval.graph.records import EDGE_TYPES
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
+from winnow.server.tools.agent_skills.rendering import SKILL_FILE, skill_files
+from winnow.server.tools.agent_skills.table import AGENT_SKILLS
 from winnow.server.tools.prompts.library import load_prompts
 from winnow.server.tools.prompts.rendering import render
 from winnow.server.tools.reference.guides import instructions, playbook
@@ -36,6 +38,7 @@ IN_TEXTS = (
     "tell of it in server/data/playbook.md, too"
 )
 TEXTS = {
+    **{f"agent skill {skill.name}": skill_files(skill, None, Settings())[SKILL_FILE] for skill in AGENT_SKILLS},
     "instructions": instructions(Settings()),
     "instructions without the ladder": instructions(load_settings(kb_v2_enabled=False)),
     "playbook": playbook(),

@@ -84,7 +84,7 @@ _PROJECTS = (
 _MANY_PROJECTS = '\nA call looks into one project of {count} in reach: scope {{"project_id": NAME}}.'
 
 # Sections of the playbook, and the tool that each needs.
-_SECTION_NEEDS: Mapping[str, str] = MappingProxyType(
+PLAYBOOK_NEEDS: Mapping[str, str] = MappingProxyType(
     {
         "The ladder": "kb_search",
         "Many results": "semantic_search",
@@ -124,13 +124,26 @@ def _name_projects(settings: Settings, room: int) -> str:
 
 def playbook(tools: Collection[str] | None = None) -> str:
     """The playbook as Markdown, for a server with these tools; None for the whole text."""
-    opening, *sections = _read_playbook().split("\n## ")
-    kept = [section for section in sections if tools is None or _needed_tool(section) in (_ALWAYS, *tools)]
-    return "\n## ".join([f"# Playbook\n\n{opening}", *kept]).rstrip()
+    return select_sections(f"# Playbook\n\n{_read_playbook()}", PLAYBOOK_NEEDS, tools)
 
 
-def _needed_tool(section: str) -> str:
-    return _SECTION_NEEDS.get(section.partition("\n")[0], _ALWAYS)
+def select_sections(
+    text: str, needs: Mapping[str, str], tools: Collection[str] | None, condition: str = ""
+) -> str:
+    """A text without the sections whose tool is not among these; ``needs``: the tools by heading.
+
+    ``tools`` None keeps all sections. Then ``condition``, with the name of the tool in it, stands below headings.
+    """
+    opening, *sections = text.split("\n## ")
+    kept = [opening]
+    for section in sections:
+        heading, _, body = section.partition("\n")
+        needed = needs.get(heading, _ALWAYS)
+        if tools is not None and needed not in (_ALWAYS, *tools):
+            continue
+        told = f"\n{condition.format(tool=needed)}\n" if condition and needed else ""
+        kept.append(f"{heading}\n{told}{body}")
+    return "\n## ".join(kept).rstrip()
 
 
 @cache

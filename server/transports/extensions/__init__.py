@@ -1,1 +1,1 @@
-"""Extensions of MCP, each with its identifier: the page of an MCP App."""
+"""Extensions of MCP: the page of an app, and agent skills."""
