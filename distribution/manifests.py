@@ -175,8 +175,9 @@ _DOCUMENTS: Mapping[str, Callable[[Facts], dict[str, Any]]] = MappingProxyType(
 
 def repository_files() -> dict[str, Callable[[], str]]:
     """Each manifest and each skill of the plugin in the repository, with what writes it."""
-    manifests = {name: partial(_write, build) for name, build in _DOCUMENTS.items()}
-    return manifests | {name: partial(str, text) for name, text in plugin_skills().items()}
+    files: dict[str, Callable[[], str]] = {name: partial(_write, build) for name, build in _DOCUMENTS.items()}
+    files |= {name: partial(str, text) for name, text in plugin_skills().items()}
+    return files
 
 
 def plugin_skills() -> dict[str, str]:

@@ -112,11 +112,13 @@ async def test_a_result_s_passage_is_read_by_its_uri_and_is_what_full_search_res
         assert len(text.encode()) == row["size_bytes"]
 
 
-async def test_only_help_pages_are_listed_however_many_passages_are_kept(client: Client) -> None:
+async def test_no_passage_is_listed_however_many_are_kept(client: Client) -> None:
     await search(client)
     listed = (await client.list_resources()).resources
-    assert [page.uri for page in listed] == ["winnow://help/playbook", "winnow://help/sdk"]
-    for page in listed:
+    pages = [page for page in listed if page.uri.startswith("winnow:")]
+    assert [page.uri for page in pages] == ["winnow://help/playbook", "winnow://help/sdk"]
+    assert {page.uri.partition(":")[0] for page in listed} == {"winnow", "skill"}
+    for page in pages:
         text = await text_at(client, page.uri)
         assert (page.mime_type, page.size) == ("text/markdown", len(text.encode()))
 
@@ -225,7 +227,7 @@ async def test_a_server_without_scripts_has_no_sdk_page(application: Application
         server = build_server(Dispatcher(app.context, app.settings), app)
         async with Client(server) as client:
             listed = (await client.list_resources()).resources
-            assert [page.name for page in listed] == ["playbook"]
+            assert [page.name for page in listed if page.uri.startswith("winnow:")] == ["playbook"]
             assert (await refusal(client, "winnow://help/sdk")).data["details"]["reason"] == "NOT_FOUND"
             assert "execute_code" not in await text_at(client, "winnow://help/playbook")
 
