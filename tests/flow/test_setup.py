@@ -168,6 +168,32 @@ def test_root_leaves_no_file_in_the_home_of_another_user(home: Path) -> None:
     assert (contents(home), (home / ".local").exists()) == (before, False)
 
 
+def test_skills_are_written_for_the_clients_that_read_them_and_removed_again(home: Path) -> None:
+    before = contents(home)
+    code, answer = setup(home, "--skills")
+    folders = {row["folder"]: row["clients"] for row in answer["skills"]}
+    shared, copilot = home / ".agents" / "skills", home / ".copilot" / "skills"
+    assert (code, answer["ok"], {row["state"] for row in answer["skills"]}) == (0, True, {"added"})
+    assert {(str(Path(folder).parent), tuple(names)) for folder, names in folders.items()} == {
+        (str(copilot), ("vscode",)), (str(shared), ("zed", "codex", "goose")),
+    }  # fmt: skip
+    assert (shared / "winnow-playbook" / "SKILL.md").read_text().startswith('---\nname: "winnow-playbook"\n')
+    assert contents(home) == before
+    told = winnow(home, "setup", "--skills", "zed", "--print").stdout
+    assert told.startswith(f"Zed: {shared}\n  winnow-playbook  already there\n")
+    assert "Agent skills of winnow stay" in winnow(home, "setup", "--remove").stdout
+    assert setup(home, "--skills", "--remove")[1]["ok"]
+    assert (shared.exists(), copilot.exists()) == (False, False)
+    assert "Agent skills of winnow stay" not in winnow(home, "setup", "--remove").stdout
+
+
+def test_a_client_that_reads_no_skills_says_so(home: Path) -> None:
+    code, answer = setup(home, "--skills", "claude-desktop", "cursor")
+    assert (code, answer["without_skills"], answer["missing"]) == (1, ["claude-desktop"], ["cursor"])
+    done = winnow(home, "setup", "--skills", "claude-desktop")
+    assert (done.returncode, done.stdout) == (1, "Claude Desktop: it reads no skills from a folder\n")
+
+
 def test_a_machine_without_clients_gets_the_entry_to_paste(tmp_path: Path) -> None:
     done = winnow(tmp_path, "setup")
     assert (done.returncode, "no client was found on this machine" in done.stderr) == (1, True)
@@ -228,6 +254,7 @@ def test_the_only_project_with_documents_is_meant_and_of_several_one_has_to_be_n
     [
         (["emacs"], 2, "no client 'emacs'; there are claude-desktop"),
         (["--doctor", "--remove"], 2, "--doctor changes nothing"),
+        (["--doctor", "--skills"], 2, "--doctor changes nothing"),
         (["--store", "nowhere"], 2, "there is no store"),
     ],
 )

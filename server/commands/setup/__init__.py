@@ -23,6 +23,7 @@ from winnow.server.commands.setup.report import (
     describe_outcomes,
     describe_planned_entries,
 )
+from winnow.server.commands.setup.skill_folders import find_skill_folders, has_skills
 from winnow.server.commands.terminal.output import (
     FAILED,
     Json,
@@ -59,6 +60,9 @@ server is started as clients start it, in their bare environment; if it does not
 Only the entry named winnow is changed. Comments, order and other keys of a file stay, and the file as it was is
 kept beside it. A file that does not parse is never touched. --remove takes the entry out again.
 
+--skills writes agent skills in place of the entry: the playbook, writing scripts, cited answers and literature
+notes, into the folder from which a client reads the user's skills. A skill that was changed since is left alone.
+
 Exit code: 0 all is as it should be; 1 a file or the server is not, or no client was found; 2 for usage.
 
 """ + examples(
@@ -67,6 +71,7 @@ Exit code: 0 all is as it should be; 1 a file or the server is not, or no client
     "winnow setup --print",
     "winnow setup --doctor claude-desktop",
     "winnow setup --remove",
+    "winnow setup --skills claude-code",
 )
 
 
@@ -93,6 +98,9 @@ def setup(
         bool, typer.Option("--print", help="show what would be written where; write and start nothing")
     ] = False,
     remove: Annotated[bool, typer.Option("--remove", help="take the entry out again")] = False,
+    skills: Annotated[
+        bool, typer.Option("--skills", help="write agent skills, or remove them, in place of the entry")
+    ] = False,
     doctor: Annotated[
         bool, typer.Option("--doctor", help="explain why a client does not show the server; change nothing")
     ] = False,
@@ -100,16 +108,20 @@ def setup(
 ) -> None:
     """Set up MCP clients on this machine, so that their agents use this store."""
     with report_errors(as_json=as_json):
-        if doctor and (remove or only_print):
-            raise WinnowError("INVALID_REQUEST", "--doctor changes nothing; leave out --remove and --print")
+        if doctor and (remove or only_print or skills):
+            raise WinnowError(
+                "INVALID_REQUEST", "--doctor changes nothing; leave out --remove, --print and --skills"
+            )
         machine = this_machine()
         chosen = choose_clients(clients or [])
         if doctor:
             raise typer.Exit(_diagnose(machine, chosen, named=bool(clients), as_json=as_json))
+        if skills:
+            raise typer.Exit(_set_up_skills(machine, chosen, clients or [], only_print, remove, as_json))
         homes = find_homes(machine, chosen)
         missing = find_missing(clients or [], homes)
         if remove:
-            raise typer.Exit(_remove(homes, missing, only_print=only_print, as_json=as_json))
+            raise typer.Exit(_remove(machine, homes, missing, only_print=only_print, as_json=as_json))
         settings, is_first = _prepare(
             {"store": store, "project": project, "allow_weaker_sandbox": allow_weaker_sandbox},
             homes,
@@ -156,9 +168,7 @@ def _prepare(flags: Mapping[str, str | None], homes: Sequence[Home], *, asks: bo
         from winnow.server.commands.setup.first_run import describe_two_commands, is_at_terminal, offer_index
         from winnow.server.commands.setup.project_choice import choose_project, projects_with_documents
     except ModuleNotFoundError as error:
-        if error.name not in sys.stdlib_module_names:
-            raise
-        raise WinnowError("UNSUPPORTED", _NO_STORE.format(module=error.name)) from None
+        raise _unsupported(error) from None
     configuration = load(flags)
     check_projects(configuration)
     settings = configuration.settings
@@ -174,6 +184,13 @@ def _prepare(flags: Mapping[str, str | None], homes: Sequence[Home], *, asks: bo
     if settings.store != default_store():  # as winnow serve does, which would refuse to start
         require_store(settings.store)
     return settings, made
+
+
+def _unsupported(error: ModuleNotFoundError) -> WinnowError:
+    """The error for a module of Python that this system lacks. Raises the given one for any other module."""
+    if error.name not in sys.stdlib_module_names:
+        raise error
+    return WinnowError("UNSUPPORTED", _NO_STORE.format(module=error.name))
 
 
 def _diagnose(machine: Machine, chosen: Sequence[Client], *, named: bool, as_json: bool) -> int:
@@ -195,7 +212,42 @@ def _diagnose(machine: Machine, chosen: Sequence[Client], *, named: bool, as_jso
     return 0 if print_findings(findings) else FAILED
 
 
-def _remove(homes: Sequence[Home], missing: Sequence[Client], *, only_print: bool, as_json: bool) -> int:
+def _set_up_skills(
+    machine: Machine, chosen: Sequence[Client], named: Sequence[str], only_print: bool, remove: bool, as_json: bool
+) -> int:
+    """Write the agent skills for these clients, or take them out."""
+    try:
+        from winnow.server.commands.setup.skills import describe_skills, install_skills, remove_skills
+    except ModuleNotFoundError as error:
+        raise _unsupported(error) from None
+    folders = find_skill_folders(machine, chosen)
+    missing = [client for client in find_missing(named, find_homes(machine, chosen)) if client.skills]
+    without = [client for client in chosen if named and not client.skills]
+    outcomes = (remove_skills if remove else install_skills)(folders, only_print=only_print)
+    failed = any(each.error for each in outcomes)
+    if as_json:
+        print_json(
+            {
+                "ok": bool(outcomes) and not failed,
+                "skills": [each.to_json() for each in outcomes],
+                "missing": [client.name for client in missing],
+                "without_skills": [client.name for client in without],
+            }
+        )
+    else:
+        print_lines(*describe_skills(outcomes, planned=only_print))
+        print_lines(*(f"{client.title}: not on this machine" for client in missing))
+        print_lines(*(f"{client.title}: it reads no skills from a folder" for client in without))
+        if not folders and not missing and not without:
+            print_lines("No client that reads skills from a folder was found on this machine.")
+        if only_print:
+            print_lines("Nothing was written.")
+    return FAILED if failed or missing or without or (not outcomes and not remove) else 0
+
+
+def _remove(
+    machine: Machine, homes: Sequence[Home], missing: Sequence[Client], *, only_print: bool, as_json: bool
+) -> int:
     outcomes = take_out(homes, only_print=only_print)
     report = SetupReport(None, outcomes)
     if as_json:
@@ -205,6 +257,8 @@ def _remove(homes: Sequence[Home], missing: Sequence[Client], *, only_print: boo
         print_lines(*(f"{client.title}: not on this machine" for client in missing))
         if not homes and not missing:
             print_lines("No client was found on this machine, so there is nothing to remove.")
+        if has_skills(machine, [home.client for home in homes]):
+            print_lines("Agent skills of winnow stay. To remove them: winnow setup --skills --remove")
     return FAILED if any(each.error for each in outcomes) else 0
 
 

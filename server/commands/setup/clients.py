@@ -44,7 +44,8 @@ class Client:
 
     ``servers`` is the key path of the servers. ``off``: the member of an entry that switches it off.
     ``listed_off``, ``listed_on``: key paths of lists that name the servers which are off, or the only ones that
-    are on; a star is any key. ``again``: what makes it read the file anew.
+    are on; a star is any key. ``skills``: the folder of the user's agent skills, "" where it has none.
+    ``again``: what makes it read the file anew.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Client:
     off: tuple[str, bool] | None = None
     listed_off: tuple[tuple[str, ...], ...] = ()
     listed_on: tuple[tuple[str, ...], ...] = ()
+    skills: str = ""
     again: str = "quit it and start it again"
 
 
@@ -78,6 +80,8 @@ _CLAUDE_DESKTOP: Mapping[System, Sequence[ConfigPlace]] = {
         ),
     ],
 }
+# The folder that several clients share.
+_SHARED_SKILLS = "{home}/.agents/skills"
 _STDIO: Mapping[str, Any] = MappingProxyType({"type": "stdio"})
 _CLINE = "saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
 _GOOSE = Shape(
@@ -110,6 +114,7 @@ CLIENTS: Sequence[Client] = (
         ConfigFormat.JSON,
         shape=Shape(fixed=_STDIO),
         listed_off=(("projects", "*", "disabledMcpServers"),),
+        skills="{claude_home}/skills",
         again="start a new session; claude mcp list shows the state",
     ),
     Client(
@@ -120,12 +125,14 @@ CLIENTS: Sequence[Client] = (
         ),
         servers=("servers",),
         shape=Shape(fixed=_STDIO),
+        skills="{home}/.copilot/skills",
         again="run the command MCP: List Servers and start winnow there",
     ),
     Client(
         "cursor",
         "Cursor",
         _everywhere(ConfigPlace("{home}/.cursor/mcp.json")),
+        skills="{home}/.cursor/skills",
         again="quit it and start it again, and switch winnow on under MCP in its settings if it is off",
     ),
     Client(
@@ -133,6 +140,7 @@ CLIENTS: Sequence[Client] = (
         "Windsurf",
         _everywhere(ConfigPlace("{home}/.codeium/windsurf/mcp_config.json")),
         off=("disabled", True),
+        skills="{home}/.codeium/windsurf/skills",
         again="press refresh in the list of MCP servers, or start it again",
     ),
     Client(
@@ -146,6 +154,7 @@ CLIENTS: Sequence[Client] = (
         servers=("context_servers",),
         shape=Shape(at_first=MappingProxyType({"source": "custom"})),
         off=("enabled", False),
+        skills=_SHARED_SKILLS,
         again="wait a moment: it reads the file by itself",
     ),
     Client(
@@ -155,6 +164,7 @@ CLIENTS: Sequence[Client] = (
         ConfigFormat.TOML,
         servers=("mcp_servers",),
         off=("enabled", False),
+        skills=_SHARED_SKILLS,
         again="start a new session; /mcp shows the state",
     ),
     Client(
@@ -163,6 +173,7 @@ CLIENTS: Sequence[Client] = (
         _everywhere(ConfigPlace("{home}/.gemini/settings.json")),
         listed_off=(("mcp", "excluded"),),
         listed_on=(("mcp", "allowed"),),
+        skills="{home}/.gemini/skills",
         again="start a new session; /mcp shows the state",
     ),
     Client(
@@ -179,18 +190,21 @@ CLIENTS: Sequence[Client] = (
             ConfigPlace(f"{{desktop}}/Code/User/globalStorage/{_CLINE}"),
         ),
         off=("disabled", True),
+        skills="{home}/.cline/skills",
         again="wait a moment: it reads the file by itself",
     ),
     Client(
         "continue",
         "Continue",
         _everywhere(ConfigPlace("{home}/.continue/mcpServers/winnow.json", ("{home}/.continue",))),
+        skills="{home}/.continue/skills",
         again="reload the window of the editor, and choose agent mode",
     ),
     Client(
         "junie",
         "JetBrains Junie",
         _everywhere(ConfigPlace("{home}/.junie/mcp/mcp.json", ("{home}/.junie",))),
+        skills="{home}/.junie/skills",
         again="start it again",
     ),
     Client(
@@ -205,6 +219,7 @@ CLIENTS: Sequence[Client] = (
         servers=("extensions",),
         shape=_GOOSE,
         off=("enabled", False),
+        skills=_SHARED_SKILLS,
         again="start a new session",
     ),
 )

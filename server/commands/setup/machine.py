@@ -48,6 +48,7 @@ class Machine:
             "local": self._folder("LOCALAPPDATA", "AppData/Local"),
             "codex": self._folder("CODEX_HOME", ".codex"),
             "claude": self._folder("CLAUDE_CONFIG_DIR", ""),
+            "claude_home": self._folder("CLAUDE_CONFIG_DIR", ".claude"),
         }
 
     def _folder(self, variable: str, usual: str) -> Path:
