@@ -17,12 +17,14 @@ from winnow.server.commands.terminal.flags import bounds_of, default_of, values_
 from winnow.server.contracts import flat_schema
 from winnow.server.settings.permissions import TOPICS, Setter
 from winnow.server.settings.settings import Settings
+from winnow.server.tools.agent_skills.table import AGENT_SKILLS
 from winnow.server.tools.prompts.library import load_prompts
 from winnow.server.tools.reference.guides import playbook, recipes
 from winnow.server.tools.reference.schemas import answer_table, arguments_table, table
 from winnow.server.tools.reference.sdk import sdk_reference
 from winnow.server.tools.table import TOOLS, Tool
 from winnow.server.transports.extensions.apps import list_apps
+from winnow.server.transports.extensions.skills import list_skill_resources
 from winnow.server.transports.resources import PAGES as PAGES_BY_URI
 from winnow.server.transports.resources import TEMPLATES
 
@@ -102,11 +104,12 @@ def _tool(tool: Tool) -> Iterator[str]:
 def _resources() -> Iterator[str]:
     yield "## Resources"
     yield (
-        "Help pages and apps are listed. A passage is read by the `scratch_uri` of a search result, a large "
-        "result by the `result_uri` of its error."
+        "Help pages, apps and [agent skills](agent-skills.md) are listed. A passage is read by the `scratch_uri` "
+        "of a search result, a large result by the `result_uri` of its error."
     )
     rows = [(f"`{uri}`", page.description) for uri, page in PAGES_BY_URI.items()]
     rows += [(f"`{app.uri}`", app.description or "") for app in list_apps(_ALL_NAMES, Settings())]
+    rows += [(f"`{one.uri}`", one.description or "") for one in list_skill_resources(_ALL_NAMES, Settings())]
     patterns = [(f"`{one.uri_template}`", one.description or "") for one in TEMPLATES]
     yield table(("URI", "what it is"), [*rows, *patterns])
 
@@ -254,7 +257,7 @@ def _clients_table() -> str:
 
 
 # The folders that paths of clients begin with, as people write them; {desktop} is another one on each system.
-_FOLDERS = {"home": "~", "config": "~/.config", "codex": "~/.codex", "claude": "~"}
+_FOLDERS = {"home": "~", "config": "~/.config", "codex": "~/.codex", "claude": "~", "claude_home": "~/.claude"}
 _FOLDERS |= {"roaming": "%APPDATA%", "local": "%LOCALAPPDATA%"}
 _DESKTOPS = {
     System.LINUX: ("Linux", "~/.config"),
@@ -271,6 +274,33 @@ def _files_of(client: Client) -> Iterator[str]:
             found.setdefault(place.file.format(**_FOLDERS, desktop=desktop), []).append(name)
     for file, systems in found.items():
         yield f"`{file}`" if len(systems) == len(System) else f"{', '.join(systems)}: `{file}`"
+
+
+def agent_skills_page() -> str:
+    """The page about agent skills, with its tables."""
+    text = _with_table((FOLDER / "agent-skills.md").read_text("utf-8"), "skills", _skills_table())
+    return _with_table(text, "skill folders", _skill_folders_table())
+
+
+def _skills_table() -> str:
+    rows = (
+        (
+            f"[`{skill.name}`](../plugin/skills/{skill.name}/SKILL.md)",
+            skill.description,
+            f"`{skill.needs}`" if skill.needs else "",
+        )
+        for skill in AGENT_SKILLS
+    )
+    return table(("skill", "what it is for, as a model reads it", "needs the tool"), rows)
+
+
+def _skill_folders_table() -> str:
+    rows = (
+        (f"`{client.name}`", client.title, f"`{client.skills.format(**_FOLDERS)}`")
+        for client in CLIENTS
+        if client.skills
+    )
+    return table(("name", "client", "folder"), rows)
 
 
 # Page -> the files of deploy/ that it shows, each with its language.
@@ -302,6 +332,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "settings.md": settings_page,
     "decisions/README.md": decisions_page,
     "clients.md": clients_page,
+    "agent-skills.md": agent_skills_page,
     **{page: partial(page_with_files, page) for page in _SHOWN},
     "../README.md": readme,
     **{f"../{name}": build for name, build in repository_files().items()},

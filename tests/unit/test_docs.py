@@ -333,7 +333,8 @@ def test_one_run_of_the_generator_leaves_nothing_stale(tmp_path: Path) -> None:
     told, changed = "a list, not a ranking", "a list that ranks nothing"
     assert told in declared.read_text("utf-8")
     declared.write_text(declared.read_text("utf-8").replace(told, changed), "utf-8")
-    assert _generate(tmp_path) == (0, ["../client_sdk/corpus_calls.py", "sdk.md"])
+    skill = "../plugin/skills/winnow-scripts/references/sdk.md"
+    assert _generate(tmp_path) == (0, ["../client_sdk/corpus_calls.py", "sdk.md", skill])
     assert changed in (tmp_path / "docs/sdk.md").read_text("utf-8")
     assert _generate(tmp_path, "--check") == (0, [])
 

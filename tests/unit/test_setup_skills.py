@@ -211,13 +211,34 @@ def test_a_record_that_is_none_is_refused(machine: Machine, text: str) -> None:
     assert "is not as winnow wrote it" in failed.error.message
 
 
-def test_a_file_that_leads_elsewhere_by_a_link_is_not_overwritten(machine: Machine) -> None:
-    place(machine).mkdir(parents=True)
-    victim = machine.home / "victim.md"
-    victim.write_text("keep")
-    os.symlink(victim, place(machine) / "SKILL.md")
-    assert [each.skill for each in install(machine) if each.error] == ["winnow-playbook"]
-    assert victim.read_text() == "keep"
+@pytest.mark.parametrize("name", ["SKILL.md", "references"])
+@pytest.mark.parametrize("act", [install, remove])
+def test_a_link_among_the_files_of_a_skill_is_not_followed(machine: Machine, name: str, act: object) -> None:
+    install(machine)
+    victims = machine.home / "victims"
+    os.rename(place(machine), victims)
+    place(machine).mkdir()
+    os.rename(victims / RECORD, place(machine) / RECORD)
+    os.symlink(victims / name, place(machine) / name)
+    before = files_below(victims)
+    assert callable(act)
+    (failed,) = (each for each in act(machine) if each.error)
+    assert failed.error is not None
+    assert failed.error.message == (
+        f"{place(machine) / name} is a link, so nothing of this skill was touched; remove it"
+    )
+    assert files_below(victims) == before
+
+
+def test_a_folder_of_skills_behind_a_link_is_written_to(machine: Machine, tmp_path: Path) -> None:
+    """People keep such folders in a repository and link to them."""
+    kept = tmp_path / "repository"
+    kept.mkdir()
+    os.symlink(kept, machine.home / ".claude" / "skills")
+    install(machine)
+    assert files_below(kept) == SHIPPED
+    assert states(remove(machine)) == {ChangeState.REMOVED}
+    assert files_below(kept) == {}
 
 
 def test_an_interrupted_write_is_completed_by_the_next_one(machine: Machine) -> None:

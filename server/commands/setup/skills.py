@@ -101,7 +101,7 @@ def _plan(place: Path, skill: AgentSkill) -> _SkillChange:
     wanted = {name: text.encode() for name, text in skill_files(skill, None, Settings()).items()}
     writes: list[tuple[ConfigFile, bytes | None]] = []
     for name in (*wanted, *(name for name in written if name not in wanted)):
-        file = read_config_file(place / name)
+        file = _read_file(place, name)
         if file.data == wanted.get(name):
             continue
         if file.data is not None:
@@ -123,7 +123,7 @@ def _plan_removal(place: Path) -> _SkillChange:
         return _SkillChange(ChangeState.ABSENT)
     writes: list[tuple[ConfigFile, bytes | None]] = []
     for name, digest in written.items():
-        file = read_config_file(place / name)
+        file = _read_file(place, name)
         if file.data is not None:
             _require_ours(file, digest)
             require_writable(file)
@@ -136,7 +136,7 @@ def _read_record(place: Path) -> tuple[ConfigFile, Mapping[str, str]]:
 
     Raises ``WinnowError("INVALID_REQUEST")`` for one that winnow did not write.
     """
-    record = read_config_file(place / RECORD)
+    record = _read_file(place, RECORD)
     if record.data is None:
         return record, {}
     try:
@@ -148,6 +148,16 @@ def _read_record(place: Path) -> tuple[ConfigFile, Mapping[str, str]]:
             "INVALID_REQUEST", f"{record.path} is not as winnow wrote it; move {place} away"
         ) from None
     return record, files
+
+
+def _read_file(place: Path, name: str) -> ConfigFile:
+    """A file of a skill. Raises ``WinnowError("INVALID_REQUEST")`` for one behind a link."""
+    for path in (place / name, (place / name).parent):
+        if path != place and path.is_symlink():
+            raise WinnowError(
+                "INVALID_REQUEST", f"{path} is a link, so nothing of this skill was touched; remove it"
+            )
+    return read_config_file(place / name)
 
 
 def _require_ours(file: ConfigFile, digest: str | None) -> None:
