@@ -1,9 +1,9 @@
 """The table of MCP clients: where each keeps its servers, in which format, and what an entry of it looks like.
 
-Sources are the clients' own documentation and code, read in November 2026; for the skills of Continue and Junie the
-table of the program ``skills``. Two things are left out because nothing public says how to write them: the servers
-that JetBrains AI Assistant keeps in its settings dialogue (the file of Junie is here), and profiles of VS Code other
-than the default one.
+Sources are the clients' own documentation and code, read in November 2026; for the skills of Continue and Junie
+the table of the program ``skills``. Two things are left out because nothing public says how to write them: the
+servers that JetBrains AI Assistant keeps in its settings dialogue (the file of Junie is here), and profiles of
+VS Code other than the default one.
 """
 
 from __future__ import annotations
