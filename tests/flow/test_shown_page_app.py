@@ -452,6 +452,36 @@ async def test_what_others_send_is_ignored_and_requests_of_the_host_are_answered
         ]  # fmt: skip
 
 
+async def test_an_answer_in_one_text_is_shown_as_one_with_structured_content(
+    application: Application, browser: Any
+) -> None:
+    """As a server sends it whose structured output is off; and a text that is no data is shown as it is."""
+    async with host_of(application, browser) as host:
+        answer = await host.client.call_tool("kb_show", {"document": "rules <b>.md", "quote": PLAIN})
+        text = json.dumps(answer.structured_content)
+        await host.tell("ui/notifications/tool-result", {"content": [{"type": "text", "text": text}]})
+        await host.until("Shown.")
+        assert await host.text("mark") == PLAIN.rstrip(".")
+        await host.tell("ui/notifications/tool-result", {"content": [{"type": "text", "text": f"<b>{PLAIN}"}]})
+        await host.view.get_by_text(f"<b>{PLAIN}").wait_for()
+        assert await host.text("#lines") == f"<b>{PLAIN}"
+
+
+@pytest.mark.parametrize(
+    ("mime_type", "data"),
+    [("image/svg+xml", "PHN2Zy8+"), ("text/html", "PGI+"), ("image/png", '"onerror="x'), ("image/png", "a,b")],
+)
+async def test_an_image_that_is_no_picture_of_a_page_is_not_shown(
+    application: Application, browser: Any, mime_type: str, data: str
+) -> None:
+    async with host_of(application, browser) as host:
+        block = {"type": "image", "mimeType": mime_type, "data": data}
+        await host.tell("ui/notifications/tool-result", {"content": [block], "structuredContent": {"text": PLAIN}})
+        await host.until("Shown.")
+        assert await host.view.locator("#image").get_attribute("src") is None
+        assert await host.text("#lines") == PLAIN
+
+
 async def test_a_window_that_is_not_the_host_cannot_make_it_show_anything(
     application: Application, browser: Any
 ) -> None:
