@@ -17,10 +17,12 @@ from mcp.client.extension import advertise
 from mcp.shared.exceptions import MCPError
 from mcp_types import TextResourceContents
 
+from tests.serving import serve as serve_http
 from winnow.server import DATA
 from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.text.words.tokens import count_tokens
 from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.http import PATH
 from winnow.server.transports.protocol import build_server
 
 pytestmark = [pytest.mark.anyio, pytest.mark.walls]
@@ -83,6 +85,20 @@ async def test_a_client_that_shows_apps_finds_the_page_of_the_tool_and_reads_it(
     assert (contents.text, contents.uri) == (PAGE, URI)
     assert (contents.mime_type, contents.meta) == (MIME_TYPE, META)
     assert (app.mime_type, app.meta, app.size) == (MIME_TYPE, META, len(PAGE.encode()))
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_over_http_each_client_s_own_word_counts(with_pages: Application, era: str) -> None:
+    server = build_server(Dispatcher(with_pages.context, with_pages.settings), with_pages)
+    async with serve_http(server) as (host, port):
+        address = f"http://{host}:{port}{PATH}"
+        async with (
+            Client(address, mode=era, extensions=SHOWS_APPS) as shows,
+            Client(address, mode=era, extensions=SHOWS_OTHERS) as other,
+        ):
+            assert (shows.server_capabilities.extensions or {})[EXTENSION] == {}
+            assert await meta_of_tool(shows) == {"ui": {"resourceUri": URI}}
+            assert await meta_of_tool(other) is None
 
 
 @pytest.mark.parametrize("era", ERAS)
