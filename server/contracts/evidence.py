@@ -39,7 +39,7 @@ class _Evidence(Arguments):
         default=6,
         ge=1,
         le=MAX_QUOTES,
-        description="how many quotes; without it, at most 6 and none far below the best",
+        description="how many; without it up to 6 near the best",
     )
     max_quote_tokens: int = Field(default=80, ge=8, le=MAX_QUOTE_TOKENS, description="length of one quote")
     include_context_tokens: int = Field(

@@ -268,10 +268,10 @@ def _render_addresses(quotes: Sequence[Mapping[str, Any]]) -> str:
 
 
 _KB_EXTRACT_EVIDENCE_DESCRIPTION = """\
-Quote the sentences of known passages that answer a question.
+Quote sentences of known passages that answer a question.
 Use when: kb_search found passages.
-Do not use when: you have no ids yet (kb_retrieve_evidence).
-Returns at most: max_quotes quotes; about 1,000 tokens by default.
+Do not use when: you have no ids (kb_retrieve_evidence).
+Returns at most: max_quotes, about 1,000 tokens.
 If you need more, call: kb_expand_excerpt, or this with cursor.
 Defaults: max_quotes 6. Max: 50 passage_ids."""
 _KB_EXTRACT_EVIDENCE_DOC = """\
@@ -322,10 +322,10 @@ def _fit_retrieve_evidence(description: str, settings: Settings) -> str:
 
 
 _KB_RETRIEVE_EVIDENCE_DESCRIPTION = """\
-Answer a question from the user's knowledge base: only the sentences that answer, with citations. Start here.
+Answer a question from the user's knowledge base: the sentences that answer, with citations. Start here.
 Use when: a few sentences may say it.
-Do not use when: you explore (kb_search), or count or compare (execute_code).
-Returns at most: max_quotes quotes; about 1,000 tokens by default.
+Do not use when: you explore (kb_search), count or compare (execute_code).
+Returns at most: max_quotes, about 1,000 tokens.
 If you need more, call: kb_expand_excerpt, or this with cursor.
 Defaults: max_quotes 6. Max: 20.
 verdict: answered, partly or not_found; missing_terms: words that no document has.
