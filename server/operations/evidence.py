@@ -303,13 +303,13 @@ KB_EXTRACT_EVIDENCE = Operation(
         is_offered=has_kb_tools,
     ),
 )
-_WITHOUT_SCRIPTS = omit_without_scripts(", or count or compare (execute_code)")
+_WITHOUT_SCRIPTS = omit_without_scripts(", count or compare (execute_code)")
 
 
 # Phrases about tools that a server with tools=code does not list, and their replacements.
 _IN_CODE_MODE: Mapping[str, str] = MappingProxyType(
     {
-        "you explore (kb_search), or count": "you count",
+        "you explore (kb_search), count": "you count",
         "kb_expand_excerpt, or this": "this",
     }
 )
