@@ -9,6 +9,7 @@ from typing import Any
 
 from . import claim_calls, corpus_calls, graph_calls, kb_calls, run, search_calls, shaping, state
 from .calls import cite, grep, read_result, rerank, search_many
+from .reading import document_calls, many_texts
 from .requests import request_page, request_row
 from .search_calls import fetch, semantic_search
 from .suggestions import ask_for, suggest
@@ -24,8 +25,13 @@ SYNONYMS: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("excerpt", "get_excerpt", "passage"), "read_excerpt"),
         **dict.fromkeys(("expand", "context", "expand_context"), "expand_excerpt"),
         **dict.fromkeys(("get", "load"), "fetch"),
-        **dict.fromkeys(("document", "get_document", "read_document", "open", "text"), "read"),
+        **dict.fromkeys(("document", "get_document", "read_document", "open"), "read"),
         **dict.fromkeys(("list", "list_documents", "files", "list_files", "ls", "pages"), "documents"),
+        **dict.fromkeys(("headings", "outline", "toc", "chapters"), "sections"),
+        **dict.fromkeys(("code", "codes", "snippets", "fences"), "code_blocks"),
+        **dict.fromkeys(("front_matter", "frontmatter", "metadata"), "fields"),
+        **dict.fromkeys(("urls", "hrefs", "references"), "links"),
+        **dict.fromkeys(("cell", "table_row", "find_row"), "row"),
         **dict.fromkeys(("duplicates", "repeated", "find_repeats"), "repeats"),
     }
 )
@@ -37,7 +43,23 @@ def list_methods(kind: type) -> list[str]:
     return [*dict.fromkeys(name for name in names if not name.startswith("_"))]
 
 
-class KnowledgeBase(corpus_calls.CorpusFunctions, kb_calls.KbFunctions):
+class DocumentFunctions:
+    """The functions that read whole documents and their parts, as methods."""
+
+    __slots__ = ()
+
+    text = staticmethod(document_calls.text)
+    texts = staticmethod(many_texts.texts)
+    page = staticmethod(document_calls.page)
+    fields = staticmethod(document_calls.fields)
+    sections = staticmethod(document_calls.sections)
+    code_blocks = staticmethod(document_calls.code_blocks)
+    tables = staticmethod(document_calls.tables)
+    links = staticmethod(document_calls.links)
+    row = staticmethod(document_calls.row)
+
+
+class KnowledgeBase(corpus_calls.CorpusFunctions, DocumentFunctions, kb_calls.KbFunctions):
     """The knowledge base. ``kb.retrieve_evidence(question)`` quotes the answer, ``kb.search(query)`` finds
     candidates, ``kb.read_excerpt(row)`` reads one, ``kb.fetch(ids)`` returns whole passages.
     """
@@ -138,6 +160,11 @@ _TOOLS: Mapping[str, Callable[..., Any]] = {
     "grep": grep,
     **search_calls.FUNCTIONS,
     **{f"{prefix}{name}": function for name, function in corpus_calls.FUNCTIONS.items() for prefix in _PREFIXES},
+    **{
+        f"{prefix}{name}": getattr(DocumentFunctions, name)
+        for name in list_methods(DocumentFunctions)
+        for prefix in _PREFIXES
+    },
     "rerank": rerank,
     "read_result": read_result,
     **{f"kb.{name}": partial(_call_kb, name) for name in kb_calls.FUNCTIONS},
@@ -152,7 +179,9 @@ _TOOLS: Mapping[str, Callable[..., Any]] = {
 }
 
 
-class MCPClient(search_calls.SearchFunctions, corpus_calls.CorpusFunctions, kb_calls.KbFunctions):
+class MCPClient(
+    search_calls.SearchFunctions, corpus_calls.CorpusFunctions, DocumentFunctions, kb_calls.KbFunctions
+):
     """The same calls as methods of an MCP client.
 
         async with MCPClient() as client:

@@ -165,7 +165,8 @@ def _entry_id(entry: Any) -> Any:
     return entry["entry_id"] if isinstance(entry, Mapping) else entry
 
 
-def _document_id(document: Any) -> Any:
+def document_name(document: Any) -> Any:
+    """The id of a document's row; an id, path or title as it is."""
     if isinstance(document, list):
         raise TypeError("a document is one id, path, title or row; for several: [read(row) for row in rows]")
     return document["document_id"] if isinstance(document, Mapping) else document
@@ -191,7 +192,7 @@ _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
         "passage_ids": lambda passages: [_passage_id(passage) for passage in _listed(passages)],
         "entry_id": _entry_id,
         "entry_ids": lambda entries: [*dict.fromkeys(map(_entry_id, _listed(entries)))],
-        "document": _document_id,
+        "document": document_name,
         "pattern": _pattern_text,
     }
 )

@@ -41,6 +41,8 @@ FIELDS = (
     "top_friction", "last_sequence", "semantic", "writes", "project",
     "n", "verified", "refuted", "evidence", "warnings", "friction_why", "evidence_entropy",
     "stance", "status", "document", "by", "in_full", "revised_by",
+    "heading", "language", "code", "header", "rows", "caption", "spans", "target", "value", "column", "cells",
+    "others", "places", "total_chars",
 )  # fmt: skip
 
 # Fields of rows of files with pages or the like.

@@ -8,6 +8,7 @@ underscore are not a script's.
 from __future__ import annotations
 
 CALLS = """
+import bisect as _bisect
 import json as _plain_json
 import re as _re
 
@@ -57,6 +58,17 @@ class Row:
         return self._fields.items()
 
 _Row = Row  # a script may have a Row of its own
+
+def _to_row(fields):
+    return _Row({name: _nested(fields[name]) for name in fields})
+
+def _nested(value):
+    if isinstance(value, dict):
+        return _Row({name: _nested(value[name]) for name in value}, False)
+    return [_nested(each) for each in value] if isinstance(value, list) else value
+
+def _refusal(kind, message, hint=None):
+    return RuntimeError(kind + ": " + message + (" (" + hint + ")" if hint else ""))
 
 def _rows(page):
     for name in ("results", "quotes", "entities", "entries", "topics", "changes"):
@@ -163,6 +175,26 @@ class Grep:
         return kept
 
 grep = Grep()
+
+class Texts:
+    def __call__(self, path=None, *, where=None, filters=None, scope=None):
+        found, cursor = [], None
+        while True:
+            asked = {"path": path, "where": where, "filters": filters, "scope": scope, "cursor": cursor}
+            listing = _ask("kb.documents", {name: asked[name] for name in asked if asked[name] is not None})
+            rows = listing["results"]
+            while rows:
+                asked = {"documents": _first_ids(rows)}
+                if scope is not None:
+                    asked["scope"] = scope
+                for piece in _ask("kb.text", asked)["results"]:
+                    found.append(_Row({**rows[0], **_read_on(asked, piece)}))
+                    rows = rows[1:]
+            cursor = listing["next_cursor"]
+            if not cursor:
+                return found
+
+texts = Texts()
 
 class Rerank:
     def __call__(self, query, rows, top_k=5, threshold=0.0, *, missing="raise", scope=None):

@@ -86,6 +86,15 @@ class KnowledgeBase:
         self.search_many = search_many
         self.grep = grep
         self.fetch = fetch
+        self.text = text
+        self.texts = texts
+        self.page = page
+        self.fields = fields
+        self.sections = sections
+        self.code_blocks = code_blocks
+        self.tables = tables
+        self.links = links
+        self.row = row
         self.scan = scan
         self.documents = documents
         self.read = read

@@ -85,6 +85,7 @@ GAPS: Mapping[str, str] = MappingProxyType(
         "functions as replacement in re.sub": "re.finditer and join",
         "await of SDK calls": "call them without await: they answer at once",
         "SDKError, MCPClient, pages with fields of their own": "RuntimeError; a page is a plain list of rows",
+        "texts that are read as they are reached": "texts(path) of fewer documents: it reads all at once",
         "skills": "write the function into the script",
         "help(name) in a script": "the help tool, by the same name",
     }

@@ -35,6 +35,8 @@ from winnow.server.operations.research.queries import QUERY, QUERY_HYBRID
 from winnow.server.operations.scripting import HYBRID_SEARCH, RERANK, TOKENS
 from winnow.server.operations.search import SEMANTIC_SEARCH
 from winnow.server.operations.state import OF_SESSIONS
+from winnow.server.operations.texts.front_matter import KB_FIELDS
+from winnow.server.operations.texts.whole_texts import KB_TEXT
 
 # In the order in which clients list their tools.
 _ALL: tuple[Operation, ...] = (
@@ -75,6 +77,8 @@ _ALL: tuple[Operation, ...] = (
     TOKENS,
     KB_COUNT,
     KB_REPEATS,
+    KB_TEXT,
+    KB_FIELDS,
     KB_CITE,
 )
 OPERATIONS: Mapping[str, Operation] = MappingProxyType({each.name: each for each in _ALL})

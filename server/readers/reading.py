@@ -24,9 +24,9 @@ from winnow.server.models import DocumentType
 from winnow.server.readers.bounded_files import open_file, read_lines, read_whole
 from winnow.server.readers.documents import RawDocument, UnreadableFile, apply_facts, clean_text
 from winnow.server.readers.formats.format_table import Format, format_of
-from winnow.server.readers.front_matter import FrontMatterRefused, NotFrontMatter, read_front_matter
 from winnow.server.readers.manuals.manual import is_manual, manual_to_markdown
 from winnow.server.readers.markup import html_to_markdown, rst_to_markdown
+from winnow.server.text.markup.front_matter import FrontMatterRefused, NotFrontMatter, read_front_matter
 from winnow.server.text.markup.markdown_signs import is_markdown
 from winnow.server.text.markup.template_code import resolve_template_code
 

@@ -33,13 +33,14 @@ If you need more, call: help with topic sdk."""
 _CODE = """\
 Python. Its result: a top-level return, result, or the last expression; plain data. print() comes back too.
 At hand (sync or await, no import needed):
-scan(regex, path="guides/*")  every match: row.match .groups .context; page.total.matches
-scan(regex, group_by="document")  row.key .matches; count(regex); repeats()
-documents(path, where={"field": value})  row.fields["a.b"]; read(file, max_tokens=20000)  .text .next
-semantic_search(query, top_k=10), search_many([query]), kb.search(query)  .preview
-kb.retrieve_evidence(question)  .quote; page.verdict
+scan(regex, path="guides/*")  row.match .groups .context; page.total
+scan(regex, group_by="document")  row.key .matches; count(regex)
+documents(path, where={"field": value}); texts(path)  row.text; text(file), page(file, n)
+sections(file), code_blocks, tables, links  .start .end; row(label, file, column)  .value; fields(file)
+semantic_search(query, top_k=10), kb.search(query)  .preview
+kb.retrieve_evidence(question)  .quote
 fetch(ids)  .content; grep(query, regex)  .match
-rerank, dedupe, group_by(rows, "file"), quotes, graph.expand, graph.paths, save, load, budget; \
+rerank, group_by, graph.expand, graph.paths, save, load, budget; \
 help(name) prints more
 from skills import glossary, timeline, compare, coverage, find_contradictions, map_reduce
 page.all(): rows of all pages. row.id .title .section .file .score .type

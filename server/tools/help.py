@@ -16,7 +16,7 @@ from winnow.server.text.suggestions import suggest
 from winnow.server.tools.base import Context, Tool, ToolResult
 from winnow.server.tools.reference.guides import playbook, recipes, spell_tool_names
 from winnow.server.tools.reference.schemas import arguments_table
-from winnow.server.tools.reference.sdk import explain, list_functions, sdk_reference
+from winnow.server.tools.reference.sdk import explain, list_functions, sdk_index, sdk_reference
 from winnow.server.tools.scripts.opt_in import tell_agent
 from winnow.server.tools.scripts.skills import WITHOUT_SKILLS, Skill, describe_skill, describe_skills
 
@@ -40,7 +40,7 @@ _PACKS: Mapping[ToolPack, str] = MappingProxyType(
 )
 # The topics whose answers list all topics; the others are for who knows a topic's name.
 _WITH_TOPICS = ("playbook", "topics")
-_FOR_AUTHORS = frozenset({"sdk", "recipes", "skills"})
+_FOR_AUTHORS = frozenset({"sdk", "reference", "recipes", "skills"})
 # The list of topics and the escapes of JSON take the rest of the bound.
 _TEXT_TOKENS = 1_500
 
@@ -95,7 +95,8 @@ def _list_topics(offered: Sequence[Tool], context: Context) -> dict[str, Callabl
     }
     in_scripts = _script_functions(context) if "execute_code" in names else {}
     if in_scripts:
-        topics["sdk"] = partial(sdk_reference, context.settings.sandbox)
+        topics["sdk"] = partial(sdk_index, in_scripts, context.settings.sandbox)
+        topics["reference"] = partial(sdk_reference, context.settings.sandbox)
         topics["recipes"] = recipes
     skills: Mapping[str, Skill] = {}
     if in_scripts and context.settings.sandbox not in WITHOUT_SKILLS:

@@ -127,6 +127,8 @@ CALLS: dict[str, Callable[[str], dict[str, Any]]] = {
     "kb.documents": lambda _: {"limit": 1000},
     "kb.repeats": lambda _: {"min_chars": 20},
     "kb.read": lambda chunk: {"document": chunk},
+    "kb.text": lambda chunk: {"documents": [chunk]},
+    "kb.fields": lambda chunk: {"document": chunk},
     "kb.show": lambda chunk: {"passage_id": chunk},
     "kb.cite": lambda chunk: {"rows": [{"id": chunk}]},
     "graph.describe": lambda chunk: {"ids": [chunk]},
@@ -179,7 +181,7 @@ SEARCHES = (
 WITH_ID = [name for name, arguments in CALLS.items() if "chunk" in str(arguments("chunk"))]
 WALKS = tuple(name for name in WITH_ID if name.startswith("graph."))
 # Documents by their addresses, several ids at once, and what this server refuses whatever the passage is.
-_OTHERS = ("rerank", "kb.read", "docs.load.fetch", "claims.write")
+_OTHERS = ("rerank", "kb.read", "kb.text", "kb.fields", "docs.load.fetch", "claims.write")
 BY_ID = tuple(name for name in WITH_ID if name not in WALKS and name not in _OTHERS)
 SCOPED = tuple(name for name, operation in OPERATIONS.items() if "scope" in operation.arguments.model_fields)
 

@@ -140,6 +140,7 @@ RANKED: Mapping[str, tuple[dict[str, Any], tuple[str | int, ...]]] = {
 UNRANKED = {
     *("fetch", "tokens", "read_result", "save", "load", "saved", "kb.read_excerpt", "kb.expand_excerpt"),
     *("kb.extract_evidence", "kb.documents", "kb.repeats", "kb.read", "kb.show", "kb.cite", "kb.scan", "kb.count"),
+    *("kb.text", "kb.fields"),
     *("graph.describe", "graph.expand", "graph.paths", "graph.parents", "graph.children", "find_vendor_info"),
     *("graph.entities_for_sections", "graph.sections_for_entities", "get_section_text"),
     *("ingest_from_source", "job_status", "job_cancel", "list_projects", "inspect_collection", "query"),

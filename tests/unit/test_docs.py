@@ -237,7 +237,12 @@ FOUND = {
         "sample": {"backups.md": [], "router.md": [], "settings.md": ["numbers", "code"]},
         "all": {"numbers": 1, "questions": 0, "code": 1},
     },
-    "Read a document whole": {"file": "backups.md", "lines": 3, "headings": ["# Backups"]},
+    "Read a document whole": {"file": "backups.md", "lines": 3, "headings": ["Backups"]},
+    "Read code, tables and links of many documents": {
+        "backups.md": {"code": [], "tables": [], "links": []},
+        "router.md": {"code": [], "tables": [], "links": []},
+        "settings.md": {"code": [["sh", "restart --port=8080\n"]], "tables": [], "links": ["backups.md"]},
+    },
     "Verify a quote": {"verbatim": True, "where": [["router.md", 10]], "complete": True},
     "Carry on from the last script": {"now": _FILES, "before": 0},
     "Quotes with citations": ["answered", "(backups.md)", []],

@@ -10,11 +10,12 @@ from winnow import client_sdk
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
 from winnow.server.text.words.tokens import count_tokens
+from winnow.server.tools.help import _TEXT_TOKENS
 from winnow.server.tools.prompts.library import load_prompts
 from winnow.server.tools.prompts.rendering import render
 from winnow.server.tools.reference.guides import instructions, playbook, recipes
 from winnow.server.tools.reference.schemas import answer_table, arguments_table
-from winnow.server.tools.reference.sdk import SDK, explain, sdk_reference
+from winnow.server.tools.reference.sdk import SDK, explain, list_functions, sdk_index, sdk_reference
 from winnow.server.tools.table import TOOLS
 
 KB = ("kb_search", "kb_retrieve_evidence", "kb_read_excerpt", "kb_expand_excerpt", "kb_extract_evidence")
@@ -140,6 +141,17 @@ def test_the_sdk_reference_explains_every_function_and_class_a_script_is_given()
     assert headings == ["What one run may use", *SDK, "What a script may import"]
     for name in SDK:
         assert explain(name) in reference
+
+
+def test_the_index_of_the_sdk_is_one_page_with_a_line_for_each_name() -> None:
+    index = sdk_index(SDK)
+    lines = [line for line in index.splitlines() if line.startswith("- ")]
+    assert [re.match(r"- ([\w.]+)", line)[1] for line in lines] == [*SDK]  # type: ignore[index]
+    assert "- scan(pattern, …): Every match of a regular expression in all text in scope" in lines
+    assert "- budget(): What this run may still use" in lines
+    assert [line for line in lines if len(line) > 160] == []
+    assert count_tokens(index) <= _TEXT_TOKENS
+    assert "smaller Python" in sdk_index(list_functions("monty"), "monty")
 
 
 def test_a_table_shows_bounds_defaults_and_what_may_be_null() -> None:

@@ -41,6 +41,11 @@ tags: [guide]
 
 Every client of Acme retries a failed call, retries: 3 by default. A retry waits twice as long as the last.
 Error E1042 says that the retries ended. RETRY_LIMIT and RETRY_WAIT change this; timeouts end a try, not a call.
+
+| Variable | Default | Unit |
+|---|---|---|
+| RETRY_LIMIT | 3 | |
+| RETRY_WAIT | 100 | ms |
 """,
     "backups.md": """---
 tags: [guide]

@@ -427,7 +427,8 @@ def test_rows_of_an_earlier_result_are_rows(small: Bench) -> None:
         "load",
         "saved",
         "cite",
-        *monty_sdk.SHAPING,
+        "texts",
+        *monty_sdk.SHARED,
     ],
 )
 def test_every_call_of_the_sdk_is_there(small: Bench, call: str) -> None:

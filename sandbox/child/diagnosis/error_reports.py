@@ -209,7 +209,7 @@ def _find_hint(error: BaseException) -> str | None:
         if type(error) is KeyError:
             return _key_hint(error)
         if isinstance(error, TypeError):
-            return _type_hint(str(error))
+            return _hidden_hint(error) or _type_hint(str(error))
         if isinstance(error, RecursionError):
             return f"calls may be {sys.getrecursionlimit():,} deep: use a loop, with a list as its stack"
     return None
@@ -219,6 +219,8 @@ def _name_hint(error: NameError) -> str | None:
     name = error.name
     if not isinstance(name, str):
         return None
+    if isinstance(error, UnboundLocalError) and name in _OF_KB:
+        return _HIDDEN.format(name=name)
     builtin_names = trust.script_globals.get("__builtins__", {})
     return hints.suggest_name(name, [*trust.script_globals, *builtin_names, *_local_names(error)])
 
@@ -255,6 +257,28 @@ def _nearby_dicts(error: BaseException) -> Iterable[dict[Any, Any]]:
     values = itertools.islice(itertools.chain(local, trust.script_globals.values()), _MOST_KEYS)
     firsts = (value[0] if type(value) is list and value else value for value in values)
     return [value for value in firsts if type(value) is dict]
+
+
+_OF_KB = frozenset(client_sdk.client.list_methods(client_sdk.KnowledgeBase))
+_HIDDEN = "{name} is a variable of this script here: kb.{name}(...) is the function"
+_CALLED = re.compile(r"(?<![\w.])([a-z_]++)\(")
+
+
+def _hidden_hint(error: TypeError) -> str | None:
+    """The hint for a function of the SDK that a variable of the script hides."""
+    if "is not callable" not in str(error):
+        return None
+    line, _ = _find_place(error)
+    called = _CALLED.findall(source_line(line) or "") if line else []
+    hidden = next((name for name in called if name in _OF_KB and not _is_callable(error, name)), None)
+    return _HIDDEN.format(name=hidden) if hidden else None
+
+
+def _is_callable(error: BaseException, name: str) -> bool:
+    """Whether the value of a name at the failing line can be called."""
+    frames = list(script_frames(error))
+    local = frames[-1][0].f_locals if frames else {}
+    return callable(local.get(name, trust.script_globals.get(name)))
 
 
 _UNEXPECTED_KEYWORD = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'")

@@ -14,7 +14,7 @@ from . import hints
 
 _SDK_MODULES = ("winnow", "client_sdk")
 # Rows, but with fields of any name (those of front matter), or with fields that no other rows have.
-_FIELDS_OF_THEIR_OWN = frozenset({"documents", "read", "count", "budget"})
+_FIELDS_OF_THEIR_OWN = frozenset({"documents", "read", "count", "budget", "fields", "row"})
 # These return some of the rows passed to them.
 _KEEPS_ROWS = frozenset({"filter_rows", "filter_by_domain", "filter_by_score", "dedupe", "rerank"})
 

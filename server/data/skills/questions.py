@@ -69,20 +69,15 @@ def _documents_for(question, most, path):
 
 def _read_whole(row):
     """The text of a document, None if the run has no room for it."""
-    parts, start = [], 0
-    while start is not None:
-        if not _can_go_on():
+    if not _can_go_on():
+        return None
+    try:
+        if kb.read(row, max_tokens=8).total_chars > budget().text_bytes.left:
             return None
-        try:
-            part = kb.read(row, start=start, max_tokens=20_000)
-        except SDKError as error:
-            print(f"map_reduce: {row.file}: {error.message}")
-            return None
-        if part.total_chars - part.end > budget().text_bytes.left:
-            return None
-        parts.append(part.text)
-        start = part.next
-    return "".join(parts)
+        return kb.text(row)
+    except SDKError as error:
+        print(f"map_reduce: {row.file}: {error.message}")
+        return None
 
 
 def _quotes_in(question, row, max_quotes):

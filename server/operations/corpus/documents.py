@@ -67,7 +67,7 @@ def list_documents(context: RequestContext, request: ListDocuments) -> Answer:
 def _build_row(context: RequestContext, record: DocumentRecord) -> dict[str, Any]:
     document, is_direct = record.document, context.caller.budget.is_direct
     work = work_fields(document.metadata)
-    fields = _fields(document.metadata, _DIRECT_VALUE_CHARS if is_direct else _VALUE_CHARS)
+    fields = list_fields(document.metadata, _DIRECT_VALUE_CHARS if is_direct else _VALUE_CHARS)
     labels = {name: _clip_label(getattr(document, name)) for name in _LABELS}
     row: dict[str, Any] = {
         "document_id": document.id,
@@ -89,7 +89,8 @@ def _build_row(context: RequestContext, record: DocumentRecord) -> dict[str, Any
     return {name: None if value == "" else value for name, value in row.items()} | {"id": document.id}
 
 
-def _fields(metadata: Mapping[str, Any], chars: int) -> dict[str, Any]:
+def list_fields(metadata: Mapping[str, Any], chars: int = _VALUE_CHARS) -> dict[str, Any]:
+    """The facts of a document, flat as the index has them, without those that its row states elsewhere."""
     kept = [
         (name, value) for name, value in metadata.items() if name not in _STATED and value not in ("", [], None)
     ]

@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 
@@ -65,6 +65,33 @@ def sdk_reference(runner: str = "auto") -> str:
         missing = frozenset(monty.MISSING_MODULES)
     functions = [explain(name) for name in list_functions(runner)]
     return "\n\n".join([*opening, *_describe_limits(), *functions, *_describe_modules(missing)])
+
+
+_INDEX = (
+    "# What a script may call\n\nAll of it is there without an import. help(topic=NAME) explains a name: its "
+    "parameters, what its rows have, and an example. Topic reference has all names, the limits of a run and what "
+    "a script may import; topic recipes has scripts to copy."
+)
+_SMALLER_INDEX = "Scripts run in a smaller Python here: topic reference begins with what it lacks."
+_REST_OF_SENTENCE = re.compile(r"[.;:](?:\s|\Z)")
+
+
+def sdk_index(functions: Mapping[str, object], runner: str = "auto") -> str:
+    """One line for each of these functions and classes: how it is called, and what it is."""
+    smaller = [_SMALLER_INDEX] if runner == _SMALLER_RUNNER else []
+    return "\n\n".join([_INDEX, *smaller, "\n".join(_describe_name(*each) for each in functions.items())])
+
+
+def _describe_name(name: str, value: object) -> str:
+    first, *_ = _REST_OF_SENTENCE.split(" ".join((value.__doc__ or "").replace("``", "`").split()), maxsplit=1)
+    return f"- {name}{_shorten_signature(value) if inspect.isfunction(value) else ''}: {first}"
+
+
+def _shorten_signature(function: Callable[..., object]) -> str:
+    """The parameters that are given by position; "…" stands for others, which are given by name."""
+    parameters = inspect.signature(function).parameters.values()
+    names = [each.name for each in parameters if each.kind is not inspect.Parameter.KEYWORD_ONLY]
+    return f"({', '.join([*names, *['…'] * (len(names) < len(parameters))])})"
 
 
 @cache

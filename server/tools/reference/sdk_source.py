@@ -14,6 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from winnow.client_sdk.client import DocumentFunctions, list_methods
 from winnow.server.operations.declaration import Operation, Script
 from winnow.server.operations.table import OPERATIONS
 
@@ -189,7 +190,7 @@ _MONTY_CLASSES: Mapping[str, str] = MappingProxyType(
     {"kb_calls": "KnowledgeBase", "graph_calls": "KnowledgeGraph", "claim_calls": "ClaimNotebook"}
 )
 # Functions that are attributes of ``kb``, too, besides those of ``corpus_calls``: there is no inheritance.
-_OF_KB = ("semantic_search", "search_many", "grep", "fetch")
+_OF_KB = ("semantic_search", "search_many", "grep", "fetch", *list_methods(DocumentFunctions))
 _MONTY_MARK = """\
 \"\"\"The functions of the SDK that call operations, in the smaller language (see ``monty_calls``).
 

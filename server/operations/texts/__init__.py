@@ -1,0 +1,1 @@
+"""Operations that hand whole documents to scripts."""
