@@ -71,6 +71,7 @@ OPTIONAL_FIELDS: Mapping[str, tuple[str, ...]] = {
     "stance": ("document", "section_id", "by", "author", "in_full"),
     "sequence": ("by",),
     "other_text": ("note", "unquoted"),
+    **dict.fromkeys(("heading", "code", "spans", "target", "cells"), ("page",)),
     "total_entries": ("contradictions",),
 }  # fmt: skip
 _TEXT_FIELDS = ("content", "text", "excerpt", "quote", "snippet", "context")

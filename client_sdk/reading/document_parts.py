@@ -253,8 +253,8 @@ class LineReader:
         self.paragraph.pop()
         self._close_text()
         cells = [cell for _, _, cell in header]
-        self._add_cells(head_start, header)
         caption = self._caption_above(head_start)
+        self._add_cells(head_start, header)
         self.table = {"start": head_start, "end": start + filled, "header": cells, "rows": [], "spans": []}
         self.table["caption"] = caption
         return True

@@ -216,11 +216,11 @@ def _find_hint(error: BaseException) -> str | None:
 
 
 def _name_hint(error: NameError) -> str | None:
+    if (unset := _UNSET_LOCAL.search(str(error))) and unset[1] in _OF_KB:
+        return _HIDDEN.format(name=unset[1])
     name = error.name
     if not isinstance(name, str):
         return None
-    if isinstance(error, UnboundLocalError) and name in _OF_KB:
-        return _HIDDEN.format(name=name)
     builtin_names = trust.script_globals.get("__builtins__", {})
     return hints.suggest_name(name, [*trust.script_globals, *builtin_names, *_local_names(error)])
 
@@ -236,6 +236,8 @@ def _attribute_hint(error: AttributeError) -> str | None:
         return None
     if obj is None:
         return _none_hint()
+    if (function := next((each for each, value in hints.SDK.items() if value is obj), None)) is not None:
+        return f"{function} is a function of the SDK here: no variable of this name is set"
     if isinstance(obj, dict):
         return f"a dict has items: [{name!r}] or .get({name!r})"
     return hints.suggest_public(name, (word for word in dir(obj) if not word.startswith("_")))
@@ -261,6 +263,7 @@ def _nearby_dicts(error: BaseException) -> Iterable[dict[Any, Any]]:
 
 _OF_KB = frozenset(client_sdk.client.list_methods(client_sdk.KnowledgeBase))
 _HIDDEN = "{name} is a variable of this script here: kb.{name}(...) is the function"
+_UNSET_LOCAL = re.compile(r"local variable '([a-z_]++)'")
 _CALLED = re.compile(r"(?<![\w.])([a-z_]++)\(")
 
 
