@@ -166,8 +166,7 @@ def row(label: str, document: Any, column: str | int | None = None, *, scope: Sc
     if not found:
         header = ", ".join([repr(name) for name in matches[0][0]["header"]])
         raise SDKError("NOT_FOUND", f"row: no single column {column!r}; the columns are {header}", _NO_COLUMN_HINT)
-    found[0]["others"] = found[1:]
-    return to_row(found[0])
+    return to_row({**found[0].to_dict(), "others": found[1:]})
 
 
 _NO_LABEL_HINT = "tables(document) has all rows"

@@ -45,6 +45,22 @@ WHOLE = [
     {**ROW, "id": "guide#2", "content": "none", "section": "Retries"},
 ]
 QUOTE = {"quote": "Three times.", "passage_id": "p1", "section_id": "s1", "title": "Retries"}
+GUIDE = """# Guide
+
+| Name | Since |
+|---|---|
+| gäte *width* | v1 |
+
+- In a list:
+
+  ```sh
+  run [no](link)
+  ```
+
+See [thé list][l] and <https://a.b>.
+
+[l]: list.md
+"""
 EXCERPT = {
     "passage_id": "p1",
     "excerpt": "",
@@ -53,6 +69,18 @@ EXCERPT = {
 }
 
 
+LISTED = {"id": "d1", "document_id": "d1", "file": "guide.md", "tokens": 3}
+PIECE = {
+    "document_id": "d1",
+    "file": "guide.md",
+    "title": "Guide",
+    "type": "markdown",
+    "text": GUIDE,
+    "next": None,
+    "total_chars": len(GUIDE),
+    "body_start": 0,
+    "places": [[0, 1, "p. 1"]],
+}
 SAVED: dict[str, str] = {}
 KEPT = {"rows": [ROW], "row": ROW, "text": "told", "numbers": [1, 2]}
 
@@ -79,6 +107,12 @@ async def answer(method: str, params: Mapping[str, Any]) -> Reply:
         return Reply({"quotes": [QUOTE], "next_cursor": None}, rows=1, tokens=10)
     if "excerpt" in method:
         return Reply({**EXCERPT, "excerpt": json.dumps([method, dict(params)])}, rows=1, tokens=10)
+    if method == "kb.documents":
+        if "cursor" in params:
+            raise CallError("TIMEOUT", "the second page is not to be had")
+        return Reply({"results": [LISTED], "next_cursor": "second"}, rows=1)
+    if method == "kb.text":
+        return Reply({"results": [PIECE]}, rows=1)
     if method == "rerank":
         return Reply({"results": [{"id": params["ids"][0], "rerank_score": 1.0}]}, rows=1)
     if method == "kb.cite":
@@ -385,6 +419,25 @@ def test_a_scripts_own_names_do_not_get_in_the_way_of_the_functions(small: Bench
     assert "Retries" in outcome.result[2]
 
 
+def test_whole_documents_and_their_parts_are_those_of_whole_python(small: Bench) -> None:
+    """The scanner is the same source: here it runs in the other language."""
+    code = """
+whole = text("guide.md")
+parts = sections("guide.md") + code_blocks("guide.md") + tables("guide.md") + links("guide.md")
+found = row("gäte width", "guide.md", "since")
+[[whole[part.start:part.end] for part in parts], code_blocks("guide.md")[0].code, tables("guide.md")[0].rows,
+ [link.target for link in kb.links("guide.md")], [found.value, found.page, found.others], parts[0].locator]
+"""
+    outcome = small.run(code)
+    assert outcome.status == "ok", outcome.error
+    spans, block, rows, targets, found, locator = outcome.result
+    table = GUIDE[GUIDE.index("| Name") : GUIDE.index("\n\n- In")]
+    fence = GUIDE[GUIDE.index("```sh") : GUIDE.index("\n\nSee")]
+    assert spans == [GUIDE, fence, table, "[thé list][l]", "<https://a.b>"]
+    assert (block, rows, targets) == ("run [no](link)\n", [["gäte *width*", "v1"]], ["list.md", "https://a.b"])
+    assert (found, locator) == (["v1", 1, []], "p. 1")
+
+
 @pytest.mark.parametrize("kept", KEPT)
 def test_a_large_result_of_an_earlier_script_is_read(small: Bench, kept: str) -> None:
     assert small.run(f"read_result({kept!r})").result == KEPT[kept]
@@ -658,6 +711,7 @@ SDK_GAPS = {
         "from winnow import MCPClient",
         "kb.search('q').next_cursor",
     ),
+    "texts that are read as they are reached": ("for row in texts():\n    break\nrow.text",),
     "skills": ("from skills import timeline",),
     "help(name) in a script": ("help(fetch)",),
 }
