@@ -136,7 +136,7 @@ CERTAIN = {
     "read(id='0123456789ab')": ("TypeError", 1, "did you mean 'document'?"),
     "get_document('x')": ("NameError", 1, "write read(...)"),
     "kb.get_document('x')": ("AttributeError", 1, "'read'"),
-    "texts = []\ntext": ("NameError", 2, "'texts'"),
+    "notes = []\nnote": ("NameError", 2, "'notes'"),
     "from winnow.sdk import kb": ("CodeRejected", 1, "from winnow import kb"),
     "import sdk": ("CodeRejected", 1, "from winnow import kb"),
 }
@@ -323,6 +323,9 @@ def test_the_fields_and_values_known_to_the_check_are_those_of_the_contract() ->
     fields |= {"rerank_score"}  # of rerank, which puts it on rows of other calls
     # Of operations over all documents.
     fields |= {"text", "path", "groups", "context", "page", "start", "end", "key", "passages", "documents"}
+    # Of whole documents and their parts, which the SDK makes by itself.
+    fields |= {"heading", "language", "code", "header", "rows", "caption", "spans", "target", "value", "column"}
+    fields |= {"cells", "others", "places", "total_chars"}
     # Of notebooks, and of the parts of their rows.
     of_claims = (claims.FoundEntry, claims.RelatedEntry, claims.ClaimsEntry, claims.ReadEntryAnswer)
     of_claims += (claims.TopicRow, claims.FrictionRow, claims.ChangeRow, claims.NotebookStatusAnswer)
