@@ -1,4 +1,4 @@
-"""No pattern of the server takes time that doubles with each character of a text."""
+"""No pattern of the server or of the SDK takes time that doubles with each character of a text."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
 
-from winnow import server
+from winnow import client_sdk, server
 
 # Scripts that have letters and marks, and signs of markup.
 _CHARS = "".join(chr(code) for code in (*range(0x20, 0x1100), *range(0x2000, 0x2400), *range(0x3000, 0x3100)))
@@ -21,7 +21,8 @@ _REPEATS = ("MAX_REPEAT", "MIN_REPEAT")
 
 def _patterns() -> Mapping[str, re.Pattern[str]]:
     found = {}
-    for module in pkgutil.walk_packages(server.__path__, f"{server.__name__}."):
+    packages = [pkgutil.walk_packages(each.__path__, f"{each.__name__}.") for each in (client_sdk, server)]
+    for module in chain.from_iterable(packages):
         if module.name.endswith(".__main__"):
             continue
         for name, value in vars(importlib.import_module(module.name)).items():
