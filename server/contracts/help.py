@@ -29,7 +29,7 @@ class HelpAnswer(Payload):
 
     topic: Topic
     text: Annotated[str, StringConstraints(max_length=20_000)]
-    topics: list[Topic] | None = Field(default=None, max_length=100)
+    topics: list[Topic] | None = Field(default=None, max_length=200)
     truncated: bool
     next_start_char: int | None = Field(default=None, ge=0, le=1_000_000)
     meta: Meta

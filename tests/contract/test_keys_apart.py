@@ -131,6 +131,7 @@ FITTING: Mapping[str, tuple[str, ...]] = {
     "entity_ids": ("entity", "vendor"),
     "vendor_name": ("vendor",),
     "document": ("document", "uri", "chunk"),
+    "documents": ("document", "uri"),
     "path": ("uri",),
     "uri": ("uri", "document"),
     "cursor": ("cursor",),

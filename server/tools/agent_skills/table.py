@@ -52,6 +52,7 @@ AGENT_SKILLS: Sequence[AgentSkill] = (
             "Follow links",
             "Sample and classify",
             "Read a document whole",
+            "Read code, tables and links of many documents",
             "Verify a quote",
             "Carry on from the last script",
         ),
@@ -89,6 +90,7 @@ AGENT_SKILLS: Sequence[AgentSkill] = (
         recipes=(
             "One question to each work",
             "Read a document whole",
+            "Read code, tables and links of many documents",
             "Compare",
             "A glossary",
             "A list of references",
