@@ -10,40 +10,39 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Iterable
 from typing import Any
 
 from winnow.sandbox.child.language.refusals import kind_of
 
 from .freezing import replace_method
-from .trust import ALIASES
+from .trust import ALIASES, TRUSTED
 
-# The classes of arguments that hold no answers of a script: types, parameters, and what stands for a type.
+# The classes of arguments that hold no answers of a script: types, parameters, and what stands for a type. A class
+# that a script bases on one of them (as it may on NewType and str) is not among them.
 _TYPES: tuple[type, ...] = (
     type, *ALIASES, types.UnionType, type(None), type(...), str, bytes, int, bool,
     typing.TypeVar, typing.TypeVarTuple, typing.ParamSpec, typing.ParamSpecArgs, typing.ParamSpecKwargs,
     typing.NewType, typing.ForwardRef, vars(typing)["_SpecialForm"],
     *filter(None, [vars(typing).get("TypeAliasType")]),
 )  # fmt: skip
-_EXACT = frozenset({str, bytes, int, bool})  # of the others, no script has a class below
 
 _substitute: Any = vars(types.GenericAlias)["__getitem__"]
 _show: Any = vars(types.GenericAlias)["__repr__"]
 
 
-def _check_arguments(arguments: Iterable[Any]) -> None:
-    for each in arguments:
-        kind = type(each)
-        if kind is list or kind is tuple:
-            _check_arguments(each)
-        elif not issubclass(kind, _TYPES) or (kind not in _EXACT and not _EXACT.isdisjoint(kind.__mro__)):
-            raise TypeError(f"{kind_of(each)} are no types")
+def _copy_types(argument: Any) -> Any:
+    """An argument that holds types only; a list is copied, because a script may change it while it is read."""
+    kind = type(argument)
+    if kind is list or kind is tuple:
+        return kind(map(_copy_types, argument))
+    if kind not in TRUSTED or not issubclass(kind, _TYPES):
+        raise TypeError(f"{kind_of(argument)} are no types")
+    return argument
 
 
 def _substitute_types(alias: Any, item: Any) -> Any:
     """``alias[item]``: its parameters replaced."""
-    _check_arguments(alias.__args__)
-    return _substitute(alias, item)
+    return _substitute(_with_arguments(alias, _copy_types(alias.__args__)), item)
 
 
 def _show_copy(alias: Any) -> str:
@@ -52,8 +51,13 @@ def _show_copy(alias: Any) -> str:
     if not any(issubclass(type(each), list) for each in arguments):
         return str(_show(alias))
     own = tuple(list.copy(each) if issubclass(type(each), list) else each for each in arguments)
-    shown = _show(types.GenericAlias(alias.__origin__, own))
-    return f"*{shown}" if alias.__unpacked__ else shown
+    return str(_show(_with_arguments(alias, own)))
+
+
+def _with_arguments(alias: Any, own: tuple[Any, ...]) -> Any:
+    """An alias of the same origin with other arguments."""
+    made = types.GenericAlias(alias.__origin__, own)
+    return next(iter(made)) if alias.__unpacked__ else made
 
 
 def guard_aliases() -> None:
