@@ -9,7 +9,7 @@ from typing import Any
 from winnow.sandbox.child.language import names
 from winnow.sandbox.child.language.refusals import refuse_attribute
 
-from .methods import read_from_class
+from .methods import constructor_of, read_from_class
 from .stand_ins import is_stand_in, public_class, type_of
 from .trust import TRUSTED, is_made_by_script, is_script_function, super_self
 from .writes import check_write, refuse_write
@@ -87,7 +87,9 @@ def _read_constructor(obj: Any, name: str) -> Any:
     if isinstance(obj, type):
         return read_from_class(obj, name)
     if type(obj) is super or type(obj) not in TRUSTED:
-        return getattr(obj, name)
+        found = getattr(obj, name)
+        is_in_c = name == names.CONSTRUCTOR and type(found) is types.BuiltinFunctionType
+        return constructor_of(found) if is_in_c else found
     return refuse_attribute(obj, name)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import types
 from typing import Any
 
@@ -22,6 +23,8 @@ def read_from_class(cls: Any, name: str) -> Any:
     """
     method = getattr(cls, name)
     kind = type(method)
+    if name == names.CONSTRUCTOR and kind is types.BuiltinFunctionType:
+        return constructor_of(method)
     if kind is not types.FunctionType and (kind is not types.WrapperDescriptorType or name in names.OPERATORS):
         return method
     if is_script_function(method):
@@ -38,6 +41,20 @@ def read_from_class(cls: Any, name: str) -> Any:
         return method(instance, *arguments, **keywords)
 
     return of_instance
+
+
+def constructor_of(new: Any) -> Any:
+    """``__new__`` of a class written in C. An object of a class of ours is initialised as well.
+
+    Much code in C does not expect an object without its content: CPython 3.11 to 3.13 crash when they call
+    ``staticmethod.__new__(staticmethod)``.
+    """
+
+    def construct(cls: Any, /, *arguments: Any, **keywords: Any) -> Any:
+        is_ours = isinstance(cls, type) and cls in TRUSTED
+        return (cls if is_ours else functools.partial(new, cls))(*arguments, **keywords)
+
+    return construct
 
 
 def bind_methods() -> None:
