@@ -12,7 +12,7 @@ from winnow import client_sdk
 from winnow.client_sdk import transport
 from winnow.client_sdk.awaitable import Nothing
 from winnow.sandbox.child.diagnosis import error_reports, help_text, precheck, tracebacks, unawaited
-from winnow.sandbox.child.guards import generic_aliases, methods, operands, script_builtins, trust
+from winnow.sandbox.child.guards import byte_arrays, generic_aliases, methods, operands, script_builtins, trust
 from winnow.sandbox.child.guards.stand_ins import OFFERED
 from winnow.sandbox.child.language import compiler, policy, refusals, script_source
 from winnow.sandbox.child.modules import (
@@ -66,6 +66,7 @@ def warm_up() -> None:
     library_changes.freeze_data(OFFERED)
     operands.guard_operands(facades.offered_functions())
     methods.bind_methods()
+    byte_arrays.guard_byte_arrays()
     trust.freeze_trusted_classes()
     copy_module.install()
     job = ScriptJob.build(_WARM_SCRIPT, _WARM_LIMITS)

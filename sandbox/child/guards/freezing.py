@@ -34,7 +34,15 @@ def is_frozen(cls: type) -> bool:
 
 
 # The places of pointers to methods: words from the beginning of a class, each but the last to another table.
-_POINTERS = {"__repr__": (11,), "__getitem__": (14, 1)}
+# Methods without one are found in the dict of the class.
+_POINTERS = {
+    "__repr__": (11,),
+    "__mod__": (12, 3),
+    "__contains__": (13, 7),
+    "__getitem__": (14, 1),
+    "__setitem__": (14, 2),
+    "__delitem__": (14, 2),
+}
 
 
 def replace_method(cls: Any, name: str, method: Callable[..., Any]) -> None:
@@ -42,15 +50,16 @@ def replace_method(cls: Any, name: str, method: Callable[..., Any]) -> None:
 
     Raises RuntimeError on an interpreter that keeps its pointers elsewhere.
     """
-    written: Any = type("written", (), {name: method})
-    other: Any = type("other", (), {name: lambda self: None})
-    pointer = _pointer(cls, name)
-    if not pointer.value or _pointer(written, name).value != _pointer(other, name).value:
-        raise RuntimeError(f"{cls.__name__}.{name} cannot be replaced here")
     (namespace,) = gc.get_referents(cls.__dict__)
+    if name in _POINTERS:
+        written: Any = type("written", (), {name: method})
+        other: Any = type("other", (), {name: lambda self: None})
+        pointer = _pointer(cls, name)
+        if not pointer.value or _pointer(written, name).value != _pointer(other, name).value:
+            raise RuntimeError(f"{cls.__name__}.{name} cannot be replaced here")
+        pointer.value = _pointer(written, name).value
     namespace[name] = method
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
-    pointer.value = _pointer(written, name).value
 
 
 def _pointer(cls: type, name: str) -> ctypes.c_void_p:

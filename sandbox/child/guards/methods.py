@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import functools
 import types
 from typing import Any
 
@@ -51,8 +50,8 @@ def constructor_of(new: Any) -> Any:
     """
 
     def construct(cls: Any, /, *arguments: Any, **keywords: Any) -> Any:
-        is_ours = isinstance(cls, type) and cls in TRUSTED
-        return (cls if is_ours else functools.partial(new, cls))(*arguments, **keywords)
+        is_whole = isinstance(cls, type) and cls in TRUSTED and cls.__new__ is new
+        return cls(*arguments, **keywords) if is_whole else new(cls, *arguments, **keywords)
 
     return construct
 

@@ -84,7 +84,7 @@ def _versions(settings: Settings) -> Iterator[Finding]:
     yield Finding("versions", "python", is_supported, f"{platform.python_version()} ({sys.executable})", advice)
 
 
-# Faults of the interpreter's memory, and the first release without each of them: of what scripts do not get, ...
+# Faults of the interpreter's memory, and the first release without each: of what is replaced for scripts, ...
 _MEMORY_FAULTS: tuple[tuple[str, str, Mapping[tuple[int, int], int]], ...] = (
     ("gh-119004", "OrderedDict.__eq__ walks freed nodes", {(3, 12): 7, (3, 13): 0}),
     ("gh-142637", "other methods of OrderedDict walk freed nodes", {}),
@@ -92,11 +92,20 @@ _MEMORY_FAULTS: tuple[tuple[str, str, Mapping[tuple[int, int], int]], ...] = (
     ("gh-142732", "iterators of itertools use freed memory", {}),
     ("gh-138479", "a generic alias takes a value for an address", {(3, 13): 8, (3, 14): 0}),
     ("gh-143635", "the repr of a generic alias uses freed memory", {}),
+    ("gh-91153", "a bytearray that grows meanwhile is written after it is freed", {(3, 14): 0}),
 )
 # ... and of what they cannot do without.
 _REACHABLE_FAULTS: tuple[tuple[str, str, Mapping[tuple[int, int], int]], ...] = (
-    ("gh-120384", "assigning to each second item of a list writes beyond it", {(3, 12): 5, (3, 13): 0}),
-    ("gh-91153", "a bytearray that grows meanwhile is written after it is freed", {(3, 14): 0}),
+    (
+        "gh-120384",
+        "assigning to each second item of a list writes beyond it",
+        {(3, 11): 10, (3, 12): 5, (3, 13): 0},
+    ),
+    (
+        "gh-120298",
+        "comparing lists that change meanwhile uses freed items",
+        {(3, 11): 10, (3, 12): 5, (3, 13): 0},
+    ),
     ("gh-123378", "a UnicodeDecodeError shows bytes in front of its object", {(3, 14): 0}),
 )
 
@@ -107,7 +116,7 @@ def _interpreter(settings: Settings) -> Iterator[Finding]:
         "; ".join(f"{name} ({what})" for name, what, mended in faults if not _is_mended(mended))
         for faults in (_MEMORY_FAULTS, _REACHABLE_FAULTS)
     )
-    details = [f"known memory faults: {withheld}; scripts do not get these classes"] * bool(withheld)
+    details = [f"known memory faults: {withheld}; scripts get other code in its place"] * bool(withheld)
     details += [f"scripts can reach: {reachable}"] * bool(reachable)
     older = any(_is_newer_better(mended) for _, _, mended in (*_MEMORY_FAULTS, *_REACHABLE_FAULTS))
     meanwhile, is_held = _what_holds(settings)
