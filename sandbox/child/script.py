@@ -12,7 +12,15 @@ from winnow import client_sdk
 from winnow.client_sdk import transport
 from winnow.client_sdk.awaitable import Nothing
 from winnow.sandbox.child.diagnosis import error_reports, help_text, precheck, tracebacks, unawaited
-from winnow.sandbox.child.guards import byte_arrays, generic_aliases, methods, operands, script_builtins, trust
+from winnow.sandbox.child.guards import (
+    byte_arrays,
+    decoding_errors,
+    generic_aliases,
+    methods,
+    operands,
+    script_builtins,
+    trust,
+)
 from winnow.sandbox.child.guards.stand_ins import OFFERED
 from winnow.sandbox.child.language import compiler, policy, refusals, script_source
 from winnow.sandbox.child.modules import (
@@ -67,6 +75,7 @@ def warm_up() -> None:
     operands.guard_operands(facades.offered_functions())
     methods.bind_methods()
     byte_arrays.guard_byte_arrays()
+    decoding_errors.guard_decoding_errors()
     trust.freeze_trusted_classes()
     copy_module.install()
     job = ScriptJob.build(_WARM_SCRIPT, _WARM_LIMITS)

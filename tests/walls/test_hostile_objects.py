@@ -34,6 +34,20 @@ ERRORS = {
         "import contextlib\nclass F:\n    def write(self, text): raise KeyboardInterrupt\n"
         "redirection = contextlib.redirect_stdout(F())\nredirection.__enter__()\nprint('a')"
     ),
+    "number_that_empties_the_bytes": (
+        "class N:\n    def __index__(self):\n        data.clear()\n        return 50\n"
+        "data = bytearray(99)\ndata[N()] = 1"
+    ),
+    "byte_that_empties_the_bytes": (
+        "class N:\n    def __index__(self):\n        data.clear()\n        return 1\n"
+        "data = bytearray(99)\ndata[50] = N()"
+    ),
+    "input_of_a_reader_that_reads": (
+        "import csv\nclass Lines:\n    asked = 0\n    def __iter__(self): return self\n    def __next__(self):\n"
+        "        self.asked += 1\n        return next(rows)[0] if self.asked < 9 else 'a'\n"
+        "rows = csv.reader(Lines())\nlist(rows)"
+    ),
+    "method_without_a_function": "staticmethod.__new__(staticmethod)()",
     "awaitable_that_yields_anything": "class A:\n    def __await__(self): yield 5\nawait A()",
     "delay_that_cannot_be_compared": (
         "import asyncio\nclass D:\n    def __le__(self, other): return False\n"

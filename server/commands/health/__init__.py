@@ -92,6 +92,7 @@ _MEMORY_FAULTS: tuple[tuple[str, str, Mapping[tuple[int, int], int]], ...] = (
     ("gh-142732", "iterators of itertools use freed memory", {}),
     ("gh-138479", "a generic alias takes a value for an address", {(3, 13): 8, (3, 14): 0}),
     ("gh-143635", "the repr of a generic alias uses freed memory", {}),
+    ("gh-123378", "a UnicodeDecodeError shows bytes in front of its object", {(3, 14): 0}),
     ("gh-91153", "a bytearray that grows meanwhile is written after it is freed", {(3, 14): 0}),
 )
 # ... and of what they cannot do without.
@@ -106,7 +107,7 @@ _REACHABLE_FAULTS: tuple[tuple[str, str, Mapping[tuple[int, int], int]], ...] = 
         "comparing lists that change meanwhile uses freed items",
         {(3, 11): 10, (3, 12): 5, (3, 13): 0},
     ),
-    ("gh-123378", "a UnicodeDecodeError shows bytes in front of its object", {(3, 14): 0}),
+    ("gh-143546", "sets that change while their items are compared use freed tables", {}),
 )
 
 
