@@ -19,9 +19,10 @@ def _show(error: UnicodeDecodeError) -> str:
     )
     if data is None:  # never initialised
         return ""
-    if 0 <= start < len(data) and end == start + 1:
-        return f"'{encoding}' codec can't decode byte 0x{data[start]:02x} in position {start}: {reason}"
-    return f"'{encoding}' codec can't decode bytes in position {start}-{end - 1}: {reason}"
+    inside = memoryview(data if isinstance(data, bytes) else b"")  # a script may have put anything there
+    if 0 <= start < len(inside) and end == start + 1:
+        return f"'{encoding!s}' codec can't decode byte 0x{inside[start]:02x} in position {start}: {reason!s}"
+    return f"'{encoding!s}' codec can't decode bytes in position {start}-{end - 1}: {reason!s}"
 
 
 def guard_decoding_errors() -> None:
