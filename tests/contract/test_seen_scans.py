@@ -20,6 +20,7 @@ TEXTS = {
     "marked.md": f"# Rule\n\nAll backups. {MARKED}\n\nIt is kept for ninety days by its owner here.\n",
     "long.txt": f"Long text. {'So it goes on. ' * 100}",
     "huge.txt": "Huge\n" + f"{'word ' * 19_000}\n" * 5,
+    "japanese.txt": "一覧\n\nこれは単一の パー\nティションを使う文です。\n",
     "accents.md": "# Places\n\nThe Cafe\u0301 is an o\ufb03ce, and the Café is infor\u00admation.\n",
 }
 
@@ -51,6 +52,13 @@ async def test_a_phrase_is_found_across_marks_and_ends_of_lines_and_once_where_i
     assert (marked.split()[0], marked.split()[-1], plain) == ("is", "here", phrase)
     assert await _found(kb, phrase.upper(), literal=True, case=False) == [marked, plain]
     assert await _found(kb, phrase.replace("ninety", "sixty"), literal=True) == []
+
+
+async def test_a_sentence_of_japanese_is_found_over_the_ends_of_lines_within_its_words(kb: KnowledgeBase) -> None:
+    assert await _found(kb, "これは単一のパーティションを使う", literal=True) == [
+        "これは単一の パー\nティションを使う"
+    ]
+    assert await _found(kb, "これは複数のパーティションを使う", literal=True) == []
 
 
 @pytest.mark.parametrize("pattern", ["Café", "Cafe\u0301", "Caf\\w", "C[a-z]+é"])

@@ -30,7 +30,7 @@ def test_the_playbook_takes_no_more_than_1200_tokens() -> None:
     assert count_tokens(playbook()) <= 1200
 
 
-def test_there_are_twelve_recipes_which_help_gives_in_one_portion() -> None:
+def test_there_are_thirteen_recipes_which_help_gives_in_one_portion() -> None:
     assert re.findall(r"^## (.+)$", recipes(), re.MULTILINE) == [
         "List all",
         "Count by",
@@ -42,10 +42,11 @@ def test_there_are_twelve_recipes_which_help_gives_in_one_portion() -> None:
         "Follow links",
         "Sample and classify",
         "Read a document whole",
+        "Read code, tables and links of many documents",
         "Verify a quote",
         "Carry on from the last script",
     ]
-    assert recipes().count("```python\n") == 12
+    assert recipes().count("```python\n") == 13
     assert count_tokens(recipes()) <= 1_500
 
 

@@ -20,6 +20,7 @@ import re2  # type: ignore[import-untyped]
 from winnow.server.errors import WinnowError
 from winnow.server.models import NeededTexts
 from winnow.server.operations.corpus.needed_texts import needed_of_pattern, needed_of_phrase, needed_of_text
+from winnow.server.text.forms.ideographs import IDEOGRAPHIC
 from winnow.server.text.forms.splicing import compose
 from winnow.server.text.printable import one_line
 
@@ -70,6 +71,8 @@ _SLOW = (
     "it would take about {seconds:.0f} s for a text of {kilobytes:,} KB; scan for its parts one after the other, "
     "repeat less (.{{0,50}} for .{{0,900}}), narrow path, or take it as plain text with literal=true"
 )
+# A phrase in Chinese or Japanese, which a text may have with a blank at each end of a line.
+_UNSPACED_PHRASE = re.compile(f"[{IDEOGRAPHIC}]{{12}}")
 _PHRASE_WORD = re.compile(r"(?<!\S)[^\w\s]*[^\W\d_]{2,}")
 _TOKEN = re.compile(
     r"""\\Q(?P<quoted>.*?)(?:\\E|\Z)                  # characters that stand for themselves
@@ -147,7 +150,7 @@ def compile_pattern(pattern: str, *, literal: bool = False, word: bool = False, 
     find: Callable[[bytes], Iterator[Match | None]] = partial(_find_words if word else _find, compiled)
     if literal and not word:
         find = partial(_find_literal, composed.encode(), case)
-    if literal and len(_PHRASE_WORD.findall(pattern)) > 1:
+    if literal and (len(_PHRASE_WORD.findall(pattern)) > 1 or _UNSPACED_PHRASE.search(pattern)):
         return Pattern(find, 0, names, has_anchors, needed_of_phrase(pattern), is_composed, pattern, case)
     needed = needed_of_text(composed, case=case) if literal else needed_of_pattern(source, case=case)
     return Pattern(find, compiled.groups, names, has_anchors, needed, is_composed)
