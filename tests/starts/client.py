@@ -358,13 +358,10 @@ def install(*templates: Template | SharedTemplate) -> None:
 
 
 @contextmanager
-def warm_starts(shared: tuple[SharedTemplate, ...] = ()) -> Iterator[Starter]:
-    """Within, processes of winnow are forks of templates, which start when they are needed.
-
-    ``shared``: templates for what commands start, where there are some already.
-    """
+def warm_starts() -> Iterator[Starter]:
+    """Within, processes of winnow are forks of templates, which start when they are needed."""
     replaced: Any = subprocess
-    starter = Starter(replaced._fork_exec, shared=shared, makes_templates=True, is_on=forking.IS_POSSIBLE)
+    starter = Starter(replaced._fork_exec, makes_templates=True, is_on=forking.IS_POSSIBLE)
     replaced._fork_exec = starter
     try:
         yield starter

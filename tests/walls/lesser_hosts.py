@@ -11,13 +11,10 @@ Run as a program, which puts itself behind the filter of HOST and then does one 
     lesser_hosts.py HOST attack_readers       attack those children
     lesser_hosts.py HOST command WORD ...     run a command there, in place of this program; winnow in this process
     lesser_hosts.py HOST programs             try the walls of programs, and call one
-    lesser_hosts.py HOST templates            start templates of fork servers there (tests/starts), and tell what
-                                              others of these programs take them by, in the variable TEMPLATES
 """
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import errno
 import json
@@ -33,10 +30,9 @@ from typing import Any, NoReturn
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.starts.client import SharedTemplate, install, start_shared, warm_starts
-from winnow.sandbox import Layers, Sandbox, SandboxUnavailable, looks_possible
+from tests.starts.client import warm_starts
+from winnow.sandbox import Sandbox, SandboxUnavailable, looks_possible
 from winnow.sandbox.protocol.limits import Limits
-from winnow.sandbox.runners.fork_server import program_of_scripts
 from winnow.sandbox.walls import kernel, seccomp, wall_table
 from winnow.sandbox.walls.profiles import SCRIPT
 from winnow.sandbox.walls.seccomp import RPC
@@ -44,9 +40,7 @@ from winnow.sandbox.walls.trial import find_refused_walls
 from winnow.sandbox.walls.wall_resources import WallResources
 from winnow.sandbox.walls.wall_table import CHILD_WALLS, Wall
 from winnow.server.commands.entry import cli
-from winnow.server.ingest.children.walled_children import program_of_readers
 
-TEMPLATES = "TEMPLATES_OF_A_LESSER_HOST"
 _WINNOW = str(Path(sys.executable).with_name("winnow"))
 _NAMESPACES = 0x7E020000  # every CLONE_NEW* flag that clone takes
 _SECCOMP_BY_PRCTL = 22
@@ -264,11 +258,11 @@ def _read() -> dict[str, Any]:
         }
 
 
-def _attack_readers(templates: tuple[SharedTemplate, ...]) -> dict[str, Any]:
+def _attack_readers() -> dict[str, Any]:
     from winnow.security import audit, suite
 
     asked = [attack for attack in suite.read_attacks() if attack.family == "reader_children"]
-    with warm_starts(templates):  # that of the attacks is started here, behind the filter of the host
+    with warm_starts():  # the template is started here, behind the filter of the host
         report = asyncio.run(audit.run(asked, modes=("both",)))
     told = [f"{trial.attack}: {trial.violation}" for trial in report.violations()]
     return {"trials": len(report.trials), "violations": told}
@@ -295,32 +289,17 @@ def _run_command(command: Sequence[str]) -> NoReturn:
     sys.exit()
 
 
-def _take_templates() -> tuple[SharedTemplate, ...]:
-    """Fork from the templates of this host from now on."""
-    templates = tuple(map(SharedTemplate.unpack, ast.literal_eval(os.environ.pop(TEMPLATES, "()"))))
-    install(*templates)
-    return templates
-
-
-def _start_templates() -> str:
-    """Start templates behind the filter. Returns what others take them by."""
-    return repr([start_shared(each).pack() for each in (program_of_scripts(Layers()), program_of_readers())])
-
-
 def main(name: str, task: str, accepted: Sequence[str]) -> None:
     """Emulate the host, run the task, print the result."""
     become(name)
-    templates = _take_templates()
     if task == "command":
         _run_command(accepted)
     told = {"start": lambda: asyncio.run(_start(accepted)), "attack": lambda: asyncio.run(_attack(accepted)),
             "outlook": lambda: _look(accepted),
             "smaller": lambda: asyncio.run(_start((), "monty")),
-            "layers": _layers, "readers": _read, "attack_readers": lambda: _attack_readers(templates),
-            "programs": _execute, "templates": _start_templates}[task]()  # fmt: skip
-    print(json.dumps(told), flush=True)
-    if task == "templates":  # which end with this process
-        sys.stdin.read()
+            "layers": _layers, "readers": _read, "attack_readers": _attack_readers,
+            "programs": _execute}[task]()  # fmt: skip
+    print(json.dumps(told))
 
 
 if __name__ == "__main__":

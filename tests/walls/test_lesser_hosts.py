@@ -6,15 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.patience import LIMIT
-from tests.walls.lesser_hosts import TEMPLATES
 from winnow.sandbox.runners import monty
 
 pytestmark = [
@@ -35,46 +32,15 @@ MISSING = {
     "no_user_namespaces": NAMESPACES,
     "apparmor": INNER,
 }
-_TEMPLATES: dict[str, subprocess.Popen[str]] = {}
 GRANTS = {
     "landlock": "Linux 5.13",
     **dict.fromkeys(NAMESPACES, "--security-opt seccomp=winnow-seccomp.json"),
 }
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _templates_end() -> Iterator[None]:
-    """The templates of all hosts end with this file."""
-    yield
-    for process in _TEMPLATES.values():
-        process.communicate("")
-
-
-@cache
-def _address_of_templates(host: str) -> str:
-    """Start the templates of a host; by this its programs take them."""
-    command = [sys.executable, str(PROGRAM), host, "templates"]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    _TEMPLATES[host] = process
-    assert process.stdout
-    return str(json.loads(process.stdout.readline()))
-
-
-def _start_there(host: str, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a task on a host, whose fork servers are forks; with an empty input."""
-    return subprocess.run(
-        [sys.executable, str(PROGRAM), host, *words],
-        env={**os.environ, **variables, TEMPLATES: _address_of_templates(host)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-        check=False,
-    )
-
-
 def _on(host: str, task: str, *accepted: str) -> Any:
-    done = _start_there(host, task, *accepted)
+    command = [sys.executable, str(PROGRAM), host, task, *accepted]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -237,7 +203,9 @@ def test_no_program_of_the_operator_runs_without_one_of_its_walls(host: str) -> 
 
 def _run_there(host: str, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """A command of winnow on such a host, with an empty input."""
-    return _start_there(host, "command", WINNOW, *words, **variables)
+    command = [sys.executable, str(PROGRAM), host, "command", WINNOW, *words]
+    own = {"env": {**os.environ, **variables}, "stdin": subprocess.DEVNULL}
+    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False, **own)
 
 
 @pytest.fixture(scope="module")
