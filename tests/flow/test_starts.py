@@ -20,11 +20,10 @@ import pytest
 from tests.flow.test_engine import with_engine_ended
 from tests.patience import LIMIT, until
 from tests.starts import forking
-from tests.starts.client import ChildKind, ServerKind, Starter, find_program, warm_starts
+from tests.starts.client import ServerKind, Starter, find_program, warm_starts
 from tests.starts.shells import folder_of_commands
 from winnow.sandbox import Layers, Sandbox
 from winnow.sandbox.protocol.limits import Limits
-from winnow.sandbox.runners import monty
 from winnow.sandbox.runners.launch import ForkServerProgram
 from winnow.sandbox.runners.locked_children import ChildRequest, LockedChildren
 from winnow.sandbox.walls.profiles import READER
@@ -412,18 +411,3 @@ def test_a_script_finds_in_a_fork_what_it_finds_in_a_start(forks: Starter, layer
 
     started, forked = _run_twice(forks, lambda: asyncio.run(run()))
     assert forked == started
-
-
-@pytest.mark.walls
-@pytest.mark.skipif(monty.installed_version() is None, reason=f"the interpreter is missing: {monty.INSTALL}")
-def test_a_script_of_the_smaller_language_finds_in_a_fork_what_it_finds_in_a_start(forks: Starter) -> None:
-    async def run() -> tuple[Any, ...]:
-        async with Sandbox(runner="monty") as sandbox:
-            outcome = await sandbox.run("import sys\nprint(1 + 1)\nreturn [sys.version, 2**100]")
-            return outcome.status, outcome.error, outcome.result, outcome.stdout, outcome.walls
-
-    started, forked = _run_twice(forks, lambda: asyncio.run(run()))
-    assert forked == started
-    assert [kind.program for kind in forks.templates if isinstance(kind, ChildKind)] == [
-        "winnow.sandbox.child.monty_child"
-    ]

@@ -12,9 +12,6 @@ A fork server that this process starts (sandbox/runners/launch.py) is a fork, to
 (``fork_servers.py``): its warm-up is done, and it raises and tests its walls as a start does. Those of scripts and
 of readers that a command starts are forks of two templates that all commands share.
 
-A child that is executed for one script (sandbox/runners/child_process.py) is a fork of a template that has
-imported its program.
-
 A test of starting itself has the mark ``real_starts``. Each command has one (tests/flow/test_real_starts.py).
 """
 
@@ -86,15 +83,6 @@ _SERVING = re.compile(
     r"(?P<source>from winnow\.sandbox\.child\.zygote import main\n"
     r"main\(\d+, \d+, program='(?P<program>[\w.]+)', options=(?P<options>\{[^{}]*\}), profile=.+\))"
 )
-# A child of one script (sandbox/runners/child_process.py), likewise.
-_SCRIPT_CHILD = ("-I", "-S", "-B", "-X", "utf8", "-c")
-_RUNNING = re.compile(
-    r"(?P<paths>import sys; sys\.path\[:0\] = .+\n)"
-    r"(?P<source>from (?P<program>winnow\.sandbox\.child\.\w+) import main\nmain\(.+\))"
-)
-_CHILDREN_TEMPLATE = """{paths}from tests.starts.fork_servers import main_of_children
-main_of_children({number}, {program!r})
-"""
 _SERVERS_TEMPLATE = """{paths}from tests.starts.fork_servers import main
 main({number}, {program!r}, {options})
 """
@@ -126,23 +114,10 @@ class ServerKind:
 
 
 @dataclass(frozen=True, slots=True)
-class ChildKind:
-    """What children of one script have in common."""
-
-    paths: str
-    program: str
-    environment: tuple[tuple[bytes, bytes], ...]
-    isolated: bool = True
-
-
-AnyKind = Kind | ServerKind | ChildKind
-
-
-@dataclass(frozen=True, slots=True)
 class Program:
     """What an interpreter is asked to run; ``name`` is its path, or ``-c``."""
 
-    kind: AnyKind
+    kind: Kind | ServerKind
     name: str
     source: str
     arguments: tuple[str, ...]
@@ -160,8 +135,6 @@ def find_program(
         return None
     if (*arguments[1:-1],) == _FORK_SERVER:
         return _find_fork_server(arguments[-1], environment)
-    if (*arguments[1:-1],) == _SCRIPT_CHILD:
-        return _find_script_child(arguments[-1], environment)
     isolated = (*arguments[1:3],) == _ISOLATED
     name, *rest = arguments[3 if isolated else 1 :] or [""]
     if name == "-c" and rest and rest[0] in sources:
@@ -186,13 +159,6 @@ def _find_fork_server(source: str, environment: Mapping[bytes, bytes]) -> Progra
     return Program(kind, "-c", found["source"], ())
 
 
-def _find_script_child(source: str, environment: Mapping[bytes, bytes]) -> Program | None:
-    if (found := _RUNNING.fullmatch(source)) is None:
-        return None
-    kind = ChildKind(found["paths"], found["program"], (*sorted(environment.items()),))
-    return Program(kind, "-c", found["source"], ())
-
-
 def complete_environment(environment: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
     """The environment after a start: Python sets an encoding of UTF-8 where there is none."""
     if find_locale(environment) == _UTF8 and not any(environment.get(name) == _UTF8 for name in _LOCALES):
@@ -206,7 +172,7 @@ def find_locale(environment: Mapping[bytes, bytes]) -> bytes:
     return _UTF8 if asked in (b"C", b"POSIX") and not environment.get(b"LC_ALL") else asked
 
 
-def find_early(environment: Mapping[bytes, bytes], kind: AnyKind) -> dict[bytes, bytes]:
+def find_early(environment: Mapping[bytes, bytes], kind: Kind | ServerKind) -> dict[bytes, bytes]:
     """What of the environment was read before a fork."""
     found = {name: value for name, value in environment.items() if _EARLY.match(name)}
     for name in (*_LOCALES, *(name for name in found if kind.isolated and name.startswith(b"PYTHON"))):
@@ -229,7 +195,7 @@ class Template:
     """A process that forks for this one."""
 
     channel: socket.socket
-    kind: AnyKind
+    kind: Kind | ServerKind
     early: Mapping[bytes, bytes]
     number: int = 0  # of its process, where that is a child of this one
     _owner: int = field(default_factory=os.getpid)
@@ -305,7 +271,7 @@ class Starter:
     """Forks and executes, in the place of `subprocess._fork_exec`."""
 
     execute: Callable[..., int]
-    templates: dict[AnyKind, Template | SharedTemplate] = field(default_factory=dict)
+    templates: dict[Kind | ServerKind, Template | SharedTemplate] = field(default_factory=dict)
     shared: tuple[SharedTemplate, ...] = ()
     makes_templates: bool = False
     is_on: bool = True
@@ -337,7 +303,7 @@ class Starter:
         opened = [number if each < 0 else each for number, each in enumerate(streams)]
         return template.start(request, [*opened, *kept])
 
-    def _find_template(self, kind: AnyKind) -> Template | SharedTemplate | None:
+    def _find_template(self, kind: Kind | ServerKind) -> Template | SharedTemplate | None:
         if kind not in self.templates and self.makes_templates:
             if isinstance(kind, Kind) and not self.shared:
                 self.shared = tuple(map(start_shared, (program_of_readers(), program_of_scripts(Layers()))))
@@ -396,7 +362,7 @@ def start_shared(program: launch.ForkServerProgram) -> SharedTemplate:
     return SharedTemplate(address, kind, _describe_process())
 
 
-def start_template(kind: AnyKind, shared: Sequence[SharedTemplate] = ()) -> Template:
+def start_template(kind: Kind | ServerKind, shared: Sequence[SharedTemplate] = ()) -> Template:
     """Start a template; those of ``shared`` are for what it forks. It ends with this process."""
     ours, theirs = socket.socketpair()
     with theirs, _adoption():
@@ -423,14 +389,11 @@ def _adoption() -> Iterator[None]:
 
 
 def _command_of_template(
-    kind: AnyKind, number: int, shared: Sequence[SharedTemplate]
+    kind: Kind | ServerKind, number: int, shared: Sequence[SharedTemplate]
 ) -> tuple[list[str], dict[bytes, bytes] | None]:
     """The command line and the environment of a template; None for this process's own."""
     if isinstance(kind, Kind):
         source = _TEMPLATE.format(root=str(_ROOT), number=number, shared=[each.pack() for each in shared])
         return [sys.executable, *kind.options, "-c", source], None
-    if isinstance(kind, ChildKind):
-        source = _CHILDREN_TEMPLATE.format(paths=kind.paths, number=number, program=kind.program)
-        return [sys.executable, *_SCRIPT_CHILD, source], dict(kind.environment)
     source = _SERVERS_TEMPLATE.format(paths=kind.paths, number=number, program=kind.program, options=kind.options)
     return [sys.executable, *_FORK_SERVER, source], dict(kind.environment)

@@ -5,8 +5,6 @@ walls and tests them as a start does; what it has from the template is what it w
 
 A *shared* one forks for any process that connects to its socket. Its forks are children of a process that does
 nothing else; they watch the process that asked for them, and end with it.
-
-Children that are executed for one script each (sandbox/runners/child_process.py) are forks as well.
 """
 
 from __future__ import annotations
@@ -35,20 +33,6 @@ def main(number: int, program: str, options: Mapping[str, Any]) -> None:
     """Warm up, and fork for each request on this socket."""
     channel = socket.socket(fileno=number)
     _warm_up(program, options)
-    channel.sendall(os.getpid().to_bytes(4, "little"))
-    while _serve(channel):
-        pass
-    os._exit(0)
-
-
-def main_of_children(number: int, program: str) -> None:
-    """Import the program of children that serve one script each, and fork for each request on this socket."""
-    channel = socket.socket(fileno=number)
-    importlib.import_module(program)
-    if (threads := len(os.listdir("/proc/self/task"))) != 1:
-        raise RuntimeError(f"a fork would leave {threads - 1} threads behind")
-    gc.collect()
-    gc.freeze()
     channel.sendall(os.getpid().to_bytes(4, "little"))
     while _serve(channel):
         pass
