@@ -245,7 +245,7 @@ class ForkServer:
     @classmethod
     async def start(cls, limits: Limits, layers: Layers, children: int) -> ForkServer:
         """Execute a fork server for at most ``children`` at once, and wait until it has tested its walls."""
-        process, ours = launch(program_of_scripts(layers), limits)
+        process, ours = launch(_describe_program(layers), limits)
         ours.setblocking(False)
         group, report = cgroups.create_around(process.pid, children * (limits.memory_bytes + WARM_BYTES))
         server = cls(process, ours, group)
@@ -371,8 +371,7 @@ class ForkServer:
         self.spares.clear()
 
 
-def program_of_scripts(layers: Layers) -> ForkServerProgram:
-    """The program of the fork server of scripts."""
+def _describe_program(layers: Layers) -> ForkServerProgram:
     return ForkServerProgram(
         module="winnow.sandbox.child.script_process",
         options={"fence": layers.fence},

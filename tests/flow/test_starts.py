@@ -10,14 +10,12 @@ import resource
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.flow.test_engine import with_engine_ended
 from tests.patience import LIMIT, until
 from tests.starts import forking
 from tests.starts.client import ServerKind, Starter, find_program, warm_starts
@@ -28,8 +26,7 @@ from winnow.sandbox.runners.launch import ForkServerProgram
 from winnow.sandbox.runners.locked_children import ChildRequest, LockedChildren
 from winnow.sandbox.walls.profiles import READER
 from winnow.security import surface
-from winnow.server.engine import endpoint, launch
-from winnow.server.storage.files.lock import ENGINE, find_holder
+from winnow.server.engine import launch
 
 pytestmark = [
     pytest.mark.real_starts,  # but for those that this file asks for
@@ -240,59 +237,6 @@ def test_other_programs_are_started() -> None:
     assert [find_program(each, {}) for each in others] == [None] * len(others)
 
 
-@pytest.mark.parametrize(
-    ("words", "environment", "starts_others"),
-    [
-        (["serve"], {}, True),
-        (["ingest", "notes"], {b"WINNOW_DAEMON": b"on"}, True),
-        (["serve"], {b"WINNOW_DAEMON": b"off"}, False),
-        (["setup", "--doctor"], {b"WINNOW_DAEMON": b"off"}, True),
-        (["doctor"], {b"WINNOW_DAEMON": b"off"}, True),
-        ([], {b"WINNOW_DAEMON": b"off"}, False),
-    ],
-)
-def test_a_command_that_may_start_an_engine_or_a_server_has_a_template(
-    words: list[str], environment: dict[bytes, bytes], starts_others: bool
-) -> None:
-    winnow = str(Path(sys.executable).with_name("winnow"))
-    program = find_program([winnow, *words], environment)
-    assert program is not None
-    assert program.starts_others is starts_others
-
-
-@pytest.mark.skipif(not endpoint.is_supported(), reason="engines are not shared on this system")
-def test_an_engine_that_a_fork_starts_is_a_fork(forks: Starter, tmp_path: Path) -> None:
-    """It is started by the first call of a tool."""
-    command = [Path(sys.executable).with_name("winnow"), "serve", "--store"]
-    environment = {**os.environ, "WINNOW_DAEMON": "on", "WINNOW_EMBEDDING": "off"}
-    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-    call = {"name": "kb_search", "arguments": {"query": "words"}}
-    messages: list[dict[str, Any]] = [
-        {"id": 1, "method": "initialize", "params": hello},
-        {"method": "notifications/initialized"},
-        {"id": 2, "method": "tools/call", "params": call},
-    ]
-
-    def run() -> bytes:
-        store = Path(tempfile.mkdtemp(dir=tmp_path))
-        pipe = subprocess.PIPE
-        with (
-            with_engine_ended(store),
-            subprocess.Popen([*command, store], stdin=pipe, stderr=subprocess.DEVNULL, env=environment) as server,
-        ):
-            assert server.stdin
-            for message in messages:
-                server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-            server.stdin.flush()
-            until(lambda: getattr(find_holder(store, ENGINE), "pid", 0))
-            engine = find_holder(store, ENGINE)
-            assert engine is not None
-            return Path(f"/proc/{engine.pid}/cmdline").read_bytes()
-
-    started, forked = _run_twice(forks, run)
-    assert (b"tests.starts" in started, b"tests.starts" in forked) == (False, True)
-
-
 def test_an_attack_that_is_a_fork_starts_forks(forks: Starter, tmp_path: Path) -> None:
     """They are its own children, and know nothing of it."""
     attack = b"""
@@ -334,39 +278,12 @@ def surface():
 """
 
 
-RUNS_A_SCRIPT = b"""
-import asyncio, os
-from pathlib import Path
-from winnow.sandbox import Sandbox
-from winnow.sandbox.runners import fork_server
-launch, parents = fork_server.launch, {}
-def launch_and_look(*given):
-    process, channel = launch(*given)
-    parents[process.pid] = int(Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[1])
-    return process, channel
-fork_server.launch = launch_and_look
-def surface():
-    async def run():
-        async with Sandbox() as sandbox:
-            return await sandbox.run("import re\\nreturn [sorted(dir(re)), str(set('words')), dir()]")
-    outcome = asyncio.run(run())
-    ((number, parent),) = parents.items()
-    print(parent == os.getpid(), outcome.status, outcome.result, outcome.walls, sep="|")
-    print(number)
-"""
-
-
 @pytest.mark.walls
-@pytest.mark.parametrize(
-    "program",
-    [READS.replace(b"HOW_IT_ENDS", b"started.close()"), READS.replace(b"HOW_IT_ENDS", b"pass"), RUNS_A_SCRIPT],
-    ids=["closed", "left behind", "of scripts"],
-)
-def test_a_fork_server_of_a_fork_is_a_fork_and_ends_with_it(
-    forks: Starter, tmp_path: Path, program: bytes
-) -> None:
+@pytest.mark.parametrize("end", [b"started.close()", b"pass"], ids=["closed", "left behind"])
+def test_a_fork_server_of_a_fork_is_a_fork_and_ends_with_it(forks: Starter, tmp_path: Path, end: bytes) -> None:
     """It is a child of another process, since only one that has warmed up could fork it."""
     command = [sys.executable, "-I", "-B", surface.__file__, "surface"]
+    program = READS.replace(b"HOW_IT_ENDS", end)
 
     def run() -> tuple[Any, ...]:
         done = subprocess.run(

@@ -5,12 +5,8 @@ replaces what `subprocess` calls to fork and execute: where the program is one o
 nothing about the start is unusual, a template forks; everything else is started as ever. The new process is a
 child of this one either way, so that waiting, signals and exit codes are the system's own.
 
-A command that may start winnow itself (``may_start_others``) has a template of its own, so that an engine or a
-server that it starts is a fork and its child.
-
 A fork server that this process starts (sandbox/runners/launch.py) is a fork, too, of a template of its kind
-(``fork_servers.py``): its warm-up is done, and it raises and tests its walls as a start does. Those of scripts and
-of readers that a command starts are forks of two templates that all commands share.
+(``fork_servers.py``): its warm-up is done, and it raises and tests its walls as a start does.
 
 A test of starting itself has the mark ``real_starts``. Each command has one (tests/flow/test_real_starts.py).
 """
@@ -33,10 +29,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.starts import adoption, forking, requests
-from winnow.sandbox import Layers
 from winnow.sandbox.protocol.limits import Limits
 from winnow.sandbox.runners import launch
-from winnow.sandbox.runners.fork_server import program_of_scripts
 from winnow.server.ingest.children.walled_children import program_of_readers
 
 _ROOT = Path(__file__).parents[2]
@@ -52,8 +46,6 @@ _PROGRAMS = {
     str(_ROOT / "winnow" / "security" / "surface.py"): True,
     str(_ROOT / "tests" / "walls" / "lesser_hosts.py"): False,  # what it starts is to be behind its filter
 }
-# The commands that start servers, whether engines are used or not.
-_STARTS_SERVERS = {("setup",), ("doctor",)}
 # The programs of ``python -c`` that are winnow.
 _SOURCES = frozenset(
     {
@@ -129,8 +121,7 @@ def find_program(
 ) -> Program | None:
     """The program of winnow that this command line runs; None for any other."""
     if arguments[0] == str(_WINNOW):
-        words, source = (*arguments[1:],), _WINNOW.read_text("utf-8")
-        return Program(Kind(isolated=False), arguments[0], source, words, may_start_others(words, environment))
+        return Program(Kind(isolated=False), arguments[0], _WINNOW.read_text("utf-8"), (*arguments[1:],))
     if arguments[0] != sys.executable:
         return None
     if (*arguments[1:-1],) == _FORK_SERVER:
@@ -145,11 +136,6 @@ def find_program(
         source = Path(name).read_text("utf-8")
         return Program(Kind(isolated), name, source, (*rest,), starts_others=_PROGRAMS[name])
     return None
-
-
-def may_start_others(words: Sequence[str], environment: Mapping[bytes, bytes]) -> bool:
-    """Whether this command of winnow may start an engine, or servers to see whether they answer."""
-    return environment.get(b"WINNOW_DAEMON") != b"off" or (*words[:1],) in _STARTS_SERVERS
 
 
 def _find_fork_server(source: str, environment: Mapping[bytes, bytes]) -> Program | None:
@@ -272,7 +258,7 @@ class Starter:
 
     execute: Callable[..., int]
     templates: dict[Kind | ServerKind, Template | SharedTemplate] = field(default_factory=dict)
-    shared: tuple[SharedTemplate, ...] = ()
+    shared: SharedTemplate | None = None
     makes_templates: bool = False
     is_on: bool = True
     sources: Collection[str] = _SOURCES
@@ -305,8 +291,8 @@ class Starter:
 
     def _find_template(self, kind: Kind | ServerKind) -> Template | SharedTemplate | None:
         if kind not in self.templates and self.makes_templates:
-            if isinstance(kind, Kind) and not self.shared:
-                self.shared = tuple(map(start_shared, (program_of_readers(), program_of_scripts(Layers()))))
+            if isinstance(kind, Kind) and self.shared is None:
+                self.shared = start_readers()
             self.templates[kind] = start_template(kind, self.shared)
         return self.templates.get(kind)
 
@@ -337,8 +323,9 @@ def warm_starts() -> Iterator[Starter]:
             template.close()
 
 
-def start_shared(program: launch.ForkServerProgram) -> SharedTemplate:
-    """Start a shared template of fork servers with this program. It ends with this process."""
+def start_readers() -> SharedTemplate:
+    """Start a shared template of the fork servers of readers. It ends with this process."""
+    program = program_of_readers()
     environment = {os.fsencode(name): os.fsencode(value) for name, value in launch.environment_of(program).items()}
     found = find_program(launch.command_of(0, program, Limits()), environment)
     assert found is not None
@@ -362,8 +349,8 @@ def start_shared(program: launch.ForkServerProgram) -> SharedTemplate:
     return SharedTemplate(address, kind, _describe_process())
 
 
-def start_template(kind: Kind | ServerKind, shared: Sequence[SharedTemplate] = ()) -> Template:
-    """Start a template; those of ``shared`` are for what it forks. It ends with this process."""
+def start_template(kind: Kind | ServerKind, shared: SharedTemplate | None = None) -> Template:
+    """Start a template; ``shared`` is for what it forks. It ends with this process."""
     ours, theirs = socket.socketpair()
     with theirs, _adoption():
         command, environment = _command_of_template(kind, theirs.fileno(), shared)
@@ -389,11 +376,11 @@ def _adoption() -> Iterator[None]:
 
 
 def _command_of_template(
-    kind: Kind | ServerKind, number: int, shared: Sequence[SharedTemplate]
+    kind: Kind | ServerKind, number: int, shared: SharedTemplate | None
 ) -> tuple[list[str], dict[bytes, bytes] | None]:
     """The command line and the environment of a template; None for this process's own."""
     if isinstance(kind, Kind):
-        source = _TEMPLATE.format(root=str(_ROOT), number=number, shared=[each.pack() for each in shared])
+        source = _TEMPLATE.format(root=str(_ROOT), number=number, shared=shared and shared.pack())
         return [sys.executable, *kind.options, "-c", source], None
     source = _SERVERS_TEMPLATE.format(paths=kind.paths, number=number, program=kind.program, options=kind.options)
     return [sys.executable, *_FORK_SERVER, source], dict(kind.environment)

@@ -71,10 +71,10 @@ _MODULES = (
 )
 
 
-def main(number: int, shared: Sequence[tuple[Any, ...]]) -> None:
+def main(number: int, shared: tuple[Any, ...] | None) -> None:
     """Import winnow, and fork for each request on this socket. Returns in forks alone, at their end.
 
-    ``shared``: templates for the fork servers that forks start.
+    ``shared``: a template for the fork servers that forks start.
     """
     channel = socket.socket(fileno=number)
     early = client.find_early(os.environb, _kind())
@@ -90,7 +90,7 @@ def main(number: int, shared: Sequence[tuple[Any, ...]]) -> None:
     gc.collect()
     gc.freeze()  # what is never looked at again stays shared
     channel.sendall(os.getpid().to_bytes(4, "little"))
-    _end(_run(_serve(channel, early, [client.SharedTemplate.unpack(each) for each in shared])))
+    _end(_run(_serve(channel, early, [client.SharedTemplate.unpack(shared)] if shared else [])))
 
 
 def _build_models() -> None:
