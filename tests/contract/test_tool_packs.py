@@ -17,6 +17,7 @@ from winnow.server.settings.loading import load_settings
 from winnow.server.settings.value_types import ToolPack
 from winnow.server.tools.table import TOOLS
 from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.extensions.apps import APPS
 from winnow.server.transports.protocol import build_server
 from winnow.server.transports.wire import build_tool
 
@@ -63,7 +64,7 @@ async def test_the_list_with_every_pack_and_its_writes_is_a_line_of_less_than_64
     )
     async with open_application(settings, wait_for_model=False) as application:
         dispatcher = Dispatcher(application.context, settings)
-        tools = [build_tool(tool, settings) for tool in dispatcher.list_tools()]
+        tools = [build_tool(tool, settings, APPS) for tool in dispatcher.list_tools()]
         sent = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
     assert {"execute_code", "query", "ingest_from_source"} <= {tool["name"] for tool in sent}
     assert len(json.dumps(sent, separators=(",", ":")).encode()) < 64 * 1024 - 2_000

@@ -687,8 +687,18 @@ return {"p": P(1), "k": {C.A: 2}}
 def test_help_and_dir_show_the_sdk(bench: Any) -> None:
     outcome = bench.run("help(kb.search)\nprint(dir(kb))")
     assert "Candidates for a question" in outcome.stdout
-    offered = ["count", "documents", "expand_excerpt", "extract_evidence", "fetch", "grep", "read", "read_excerpt"]
-    offered += ["repeats", "retrieve_evidence", "scan", "search", "search_many", "semantic_search"]
+    offered = [
+        "code_blocks",
+        "count",
+        "documents",
+        "expand_excerpt",
+        "extract_evidence",
+        "fetch",
+        "fields",
+        "grep",
+    ]
+    offered += ["links", "page", "read", "read_excerpt", "repeats", "retrieve_evidence", "row", "scan", "search"]
+    offered += ["search_many", "sections", "semantic_search", "tables", "text", "texts"]
     assert str(offered) in outcome.stdout
 
 

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from mcp_types import RequestParams, Resource
+from pydantic import ConfigDict
 
 from winnow.server.errors import WinnowError
 from winnow.server.settings.settings import Settings
@@ -30,6 +31,8 @@ _CACHE: Mapping[str, Any] = {"ttlMs": 0, "cacheScope": "private"}
 
 class GetSkillParams(RequestParams):
     """The parameters of ``skills/get``."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
 
     uri: str
 
