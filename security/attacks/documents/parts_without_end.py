@@ -62,7 +62,7 @@ return counts, [found.value, len(found.others)], [link.target for link in links(
 
 def control():  # the usual patterns for links and for rows: slow on the one, deceived by the other
     started = time.monotonic()
-    re.findall(r"\[[^\]]*\]\(", "[" * 2 * MANY)
+    re.findall(r"\[[^\]]*\]\(", "[" * 6 * MANY)
     rows = re.findall(r"^\s*\| reads \| (\d+) \|", HIDDEN, re.M)
     return time.monotonic() - started > 1.0 and rows == ["3", "900", "901", "902"]
 
