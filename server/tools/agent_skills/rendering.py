@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 
 from winnow.server import DATA
@@ -60,7 +60,7 @@ def _body(skill: AgentSkill, tools: Collection[str] | None) -> str:
     is_playbook = skill.name == PLAYBOOK
     text = playbook() if is_playbook else _read(f"{skill.name}.md")
     text = text.rstrip() + _NAMED_RECIPES.format(
-        heading=_RECIPES_HEADING, file=_RECIPES, names=", ".join(skill.recipes)
+        heading=_RECIPES_HEADING, file=_RECIPES, names=", ".join(_names_of_recipes(skill))
     )
     needs = {**(PLAYBOOK_NEEDS if is_playbook else skill.section_needs), _RECIPES_HEADING: SCRIPTS}
     if tools is not None:
@@ -74,12 +74,16 @@ def _body(skill: AgentSkill, tools: Collection[str] | None) -> str:
 
 def _references(skill: AgentSkill, tools: Collection[str] | None, settings: Settings) -> Iterator[tuple[str, str]]:
     known = _recipes()
-    parts = [f"# Recipes\n\n{_ABOUT_RECIPES}", *(f"## {name}\n{known[name]}" for name in skill.recipes)]
+    parts = [f"# Recipes\n\n{_ABOUT_RECIPES}", *(f"## {name}\n{known[name]}" for name in _names_of_recipes(skill))]
     if tools is None and skill.needs != SCRIPTS:
         parts.insert(1, _FILE_CONDITION.format(tool=SCRIPTS))
     yield _RECIPES, "\n\n".join(part.strip() for part in parts) + "\n"
     if skill.has_sdk:
         yield _SDK, f"# The script SDK\n\n{sdk_reference(settings.sandbox).strip()}\n"
+
+
+def _names_of_recipes(skill: AgentSkill) -> Sequence[str]:
+    return skill.recipes or _SECTION.findall(recipes())
 
 
 @cache

@@ -12,8 +12,8 @@ class AgentSkill:
     """A skill. ``name`` is that of its folder, ``description`` says a model when to read it.
 
     ``needs`` is the tool without which it is not offered, "" for none; ``section_needs`` the tools of its
-    sections, by heading. ``recipes`` are headings of recipes; ``has_sdk``: whether the reference of the SDK goes
-    with it.
+    sections, by heading. ``recipes`` are headings of recipes, () for all of those in the server's help;
+    ``has_sdk``: whether the reference of the SDK goes with it.
     """
 
     name: str
@@ -41,21 +41,6 @@ AGENT_SKILLS: Sequence[AgentSkill] = (
         "comparing, joining, several searches, whole documents. Has recipes to copy and the reference of the "
         "functions.",
         needs=SCRIPTS,
-        recipes=(
-            "List all",
-            "Count by",
-            "For every page",
-            "A table of defaults",
-            "Find repeats",
-            "Compare",
-            "A glossary",
-            "Follow links",
-            "Sample and classify",
-            "Read a document whole",
-            "Read code, tables and links of many documents",
-            "Verify a quote",
-            "Carry on from the last script",
-        ),
         has_sdk=True,
     ),
     AgentSkill(
