@@ -7,12 +7,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
+import pypdfium2  # type: ignore[import-untyped]
 import pytest
 
 from tests.pdf_files import (
     A4,
     Box,
     Corner,
+    Drawing,
     Drawn,
     Enlarged,
     Form,
@@ -130,7 +132,12 @@ def test_words_divided_at_the_ends_of_lines_are_joined_and_compounds_keep_their_
     assert ("are divided at the end" in text, "a well-known word keeps" in text) == (True, True)
 
 
-def test_a_line_with_a_sign_that_reaches_over_the_next_line_is_kept(read: Read) -> None:
+@pytest.mark.parametrize("drawn_before", [[], [Ligatures(72, 700, "the \x1brst of them")]], ids=["first", "after"])
+def test_a_line_with_a_sign_that_reaches_over_the_next_line_is_kept(
+    read: Read, drawn_before: list[Drawing]
+) -> None:
+    """Also where PDFium has drawn a font that changes the shape of the sign."""
+    _draw(PdfFile([drawn_before]))
     lines = [
         Text(50, 712, "The passages were written before it and are read in this order"),
         WithMinus(50, 700, "and the first distance of each is computed as 0.5", "f in a document"),
@@ -141,6 +148,14 @@ def test_a_line_with_a_sign_that_reaches_over_the_next_line_is_kept(read: Read) 
         "The passages were written before it and are read in this order and the first distance of each is computed"
         " as 0.5 - f in a document that follows them and goes on to the end of the whole page here."
     )
+
+
+def _draw(file: PdfFile) -> None:
+    document = pypdfium2.PdfDocument(build_pdf(file))
+    try:
+        document[0].render()
+    finally:
+        document.close()
 
 
 def test_the_text_of_a_box_says_where_a_hyphen_divides_its_last_word() -> None:

@@ -20,8 +20,8 @@ from winnow.server.readers.pdf_characters.letters import has_unnamed_letters
 # In points: a room between lines of liteparse that is narrower has no text, a line reaches beyond its box, and the
 # boxes of letters beside each other overlap.
 _NARROWEST, _BESIDE, _OVERLAP = 2.0, 1.5, 0.5
-# In sizes of a line: what is nearer to its end is a part of it.
-_GOES_ON = 0.5
+# In sizes of a line: what is nearer to its end is a part of it; a blank is at least as wide.
+_GOES_ON, _BLANK = 0.5, 0.1
 # Letters that Unicode has for mathematics, and others beyond its first plane.
 _OF_FORMULAS = re.compile("[\U00010000-\U0010ffff]")
 _WORD = re.compile(r"[^\W\d_]{2}")
@@ -120,10 +120,22 @@ def _parts(text: Any, height: float, rows: Mapping[int, Sequence[Line]]) -> Iter
     for box in find_runs(text, height):
         beside = rows.get(int(box.middle), [])
         for start, end in _gaps(box, beside):
-            shown = " ".join(_between(text, height, replace(box, left=start, right=end)).split())
+            between = _between(text, height, replace(box, left=start, right=end))
+            shown = " ".join(between.split())
             if shown.strip(". "):
                 size = _size_beside(box, beside) or round(max(box.height, 1.0), 1)
-                yield Line(Box(start, box.top, end, box.bottom), size, False, (Cell(shown, start, end),))
+                left, right = _without_blanks(between, start, end, size)
+                yield Line(Box(start, box.top, end, box.bottom), size, False, (Cell(shown, left, right),))
+
+
+def _without_blanks(text: str, left: float, right: float, size: float) -> tuple[float, float]:
+    """The ends of a run without a blank before or behind its letters.
+
+    How far the ink beside it reaches tells no blank: PDFium draws a font that is not in the file with one of its
+    own, whose shape depends on what was drawn before.
+    """
+    blank = min(_BLANK * size, (right - left) / 2)
+    return left + blank * text[:1].isspace(), right - blank * text[-1:].isspace()
 
 
 def _is_within(box: Box, beside: Sequence[Line]) -> bool:
