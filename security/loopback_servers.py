@@ -160,16 +160,21 @@ def is_served(port: int, *lines: str, host: str = "127.0.0.1", version: str = "1
 
 
 def call_method(
-    port: int, method: str, params: Mapping[str, Any], *lines: str, revision: str = MODERN
+    port: int,
+    method: str,
+    params: Mapping[str, Any],
+    *lines: str,
+    revision: str = MODERN,
+    extensions: Sequence[str] = (),
 ) -> tuple[dict[str, Any], str]:
     """Send one request of the 2026 protocol; returns the answer and its cookie."""
     meta = {
         "io.modelcontextprotocol/protocolVersion": revision,
-        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientCapabilities": {"extensions": {name: {} for name in extensions}},
         "io.modelcontextprotocol/clientInfo": {"name": "attack", "version": "1"},
     }
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}).encode()
-    named = [f"mcp-name: {params[name]}" for name in ("name", "uri") if name in params]
+    named = [f"mcp-name: {params[name]}" for name in ("name", "uri", "taskId") if name in params]
     sent = request_head(
         "/mcp",
         _LOCAL,

@@ -19,6 +19,7 @@ _Count = Annotated[int, Field(ge=0, le=10**15)]
 _Seconds = Annotated[float, Field(ge=0, le=1e12)]
 _Name = Annotated[str, StringConstraints(max_length=500)]
 _Text = Annotated[str, StringConstraints(max_length=2_000)]
+_Time = Annotated[str, StringConstraints(max_length=20)]
 
 
 class ZoteroOptions(Arguments):
@@ -115,8 +116,9 @@ class JobFailureRow(Payload):
 class JobAnswer(Payload):
     """Answer of the tools of jobs: the state and the progress of a job, and the result of one that is done.
 
-    ``place`` is its turn: 0 runs. ``note`` says why it waits or how to go on. ``cancelling``: it ends after its
-    current batch. From ``chunks_written`` on the fields are the result.
+    ``place`` is its turn: 0 runs. Times are in UTC, as in ISO 8601; at ``changed_at`` its state changed last.
+    ``note`` says why it waits or how to go on. ``cancelling``: it ends after its current batch. From
+    ``chunks_written`` on the fields are the result.
     """
 
     job_id: Annotated[str, StringConstraints(max_length=36)]
@@ -126,6 +128,8 @@ class JobAnswer(Payload):
     place: _Count | None = None
     cancelling: bool | None = None
     progress: ProgressRow
+    created_at: _Time
+    changed_at: _Time
     note: _Text | None = None
     failure: JobFailureRow | None = None
     chunks_written: _Count | None = None

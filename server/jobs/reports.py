@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from winnow.server.jobs.records import FINAL, Job, JobProgress
@@ -22,6 +23,8 @@ def describe_job(job: Job, place: int, *, is_cancelling: bool) -> dict[str, Any]
         "project": job.request.project,
         "source": job.request.source,
         "progress": _describe_progress(job.progress),
+        "created_at": _describe_time(job.created_at),
+        "changed_at": _describe_time(job.ended_at or job.started_at or job.created_at),
     }
     if not job.is_final:
         facts |= {"place": place} | ({"cancelling": True} if is_cancelling else {})
@@ -32,6 +35,15 @@ def describe_job(job: Job, place: int, *, is_cancelling: bool) -> dict[str, Any]
     if job.result:
         facts |= job.result.model_dump(mode="json")
     return facts
+
+
+def _describe_time(seconds: float) -> str:
+    """A time in seconds since 1970 as ISO 8601 has it, in UTC.
+
+    >>> _describe_time(0.25)
+    '1970-01-01T00:00:00Z'
+    """
+    return datetime.fromtimestamp(int(seconds), UTC).isoformat().replace("+00:00", "Z")
 
 
 def _describe_progress(progress: JobProgress) -> dict[str, Any]:

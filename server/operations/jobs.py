@@ -7,6 +7,7 @@ found by its id, which cannot be guessed and which no tool lists, and only in pr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Set
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from winnow.server.contracts.jobs import IngestFromSource, JobAnswer, JobCancel,
 from winnow.server.errors import REASONS, WinnowError
 from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.jobs.admission import ZOTERO, admit, admit_zotero
+from winnow.server.jobs.job_files import KEPT_SECONDS
 from winnow.server.jobs.queue import JobQueue
 from winnow.server.jobs.records import MAX_LANGUAGES, Job, JobRequest
 from winnow.server.jobs.reports import describe_job, is_final, render_job
@@ -27,6 +29,9 @@ from winnow.server.operations.research.models import require_project
 from winnow.server.runtime.sessions.host_words import error_for
 from winnow.server.runtime.sessions.identities import identity_of
 from winnow.server.text.printable import one_line
+
+# How long a client may ask for a job that has ended.
+JOBS_KEPT = timedelta(seconds=KEPT_SECONDS)
 
 _OFF = "this server does not change the index: the operator starts it with --enable-writes"
 _DAMAGED = (

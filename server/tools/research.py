@@ -19,6 +19,8 @@ from winnow.server.tools.base import Context, Tool, ToolResult
 
 # Of the 15 seconds within which the call is answered.
 _INGEST_SECONDS = 12.0
+# A small file is ingested as soon as this.
+_BEGIN_SECONDS = 2.0
 _CANCEL_SECONDS = 5.0
 _POLL_SECONDS = 0.25
 
@@ -36,7 +38,23 @@ async def list_projects(context: Context, arguments: dict[str, Any]) -> ToolResu
 
 async def ingest(context: Context, arguments: dict[str, Any]) -> ToolResult:
     """Have files ingested, as a job that survives the server."""
-    until = time.monotonic() + _INGEST_SECONDS
+    return await _ingest_within(_INGEST_SECONDS, context, arguments)
+
+
+async def begin_ingest(context: Context, arguments: dict[str, Any]) -> ToolResult:
+    """The same for a client that follows the job by itself, which gets it soon."""
+    return await _ingest_within(_BEGIN_SECONDS, context, arguments)
+
+
+async def end_ingest(context: Context, arguments: dict[str, Any]) -> ToolResult:
+    """The answer of an ingest whose job has ended by now."""
+    answer = await context.kb.call(JOB_STATUS.name, arguments, context.caller)
+    _raise_failure(answer.payload)
+    return Tool.of(INGEST_FROM_SOURCE).result_of(answer)
+
+
+async def _ingest_within(seconds: float, context: Context, arguments: dict[str, Any]) -> ToolResult:
+    until = time.monotonic() + seconds
     answer = await context.kb.call(INGEST_FROM_SOURCE.name, arguments, context.caller)
     ended = await _wait_for_end(context, answer, until)
     _raise_failure(ended.payload)

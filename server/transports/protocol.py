@@ -48,6 +48,7 @@ from winnow.server.transports.dispatch import ApplicationServices, Dispatcher, r
 from winnow.server.transports.extensions import skills
 from winnow.server.transports.extensions.apps import app_extensions, apps_for
 from winnow.server.transports.extensions.skills import GetSkillParams, skill_extensions
+from winnow.server.transports.extensions.tasks import TaskParams, Tasks, UpdateTaskParams, task_extensions
 from winnow.server.transports.sessions import (
     Connection,
     Tokens,
@@ -72,6 +73,9 @@ _FORMS: Mapping[str, str] = MappingProxyType(
         "tools/call": '{"name": TOOL, "arguments": {NAME: VALUE}}',
         "prompts/get": '{"name": PROMPT, "arguments": {NAME: TEXT}}',
         "resources/read": '{"uri": URI}',
+        "tasks/get": '{"taskId": ID}',
+        "tasks/update": '{"taskId": ID, "inputResponses": {KEY: ANSWER}}',
+        "tasks/cancel": '{"taskId": ID}',
     }
 )
 _MOST_FIELDS, _FIELD_CHARS = 3, 60
@@ -86,7 +90,6 @@ def build_server(dispatcher: Dispatcher, application: ApplicationServices) -> Se
         title="winnow",
         lifespan=connection_lifespan,
         on_list_tools=handlers.list_tools,
-        on_call_tool=handlers.call_tool,
         on_list_resources=handlers.list_resources,
         on_list_resource_templates=handlers.list_resource_templates,
         on_read_resource=handlers.read_resource,
@@ -95,6 +98,11 @@ def build_server(dispatcher: Dispatcher, application: ApplicationServices) -> Se
         on_completion=handlers.complete,
         get_tool_input_schema=_no_declared_headers,
     )
+    # The SDK's own argument for it knows no tasks as results.
+    server.add_request_handler("tools/call", CallToolRequestParams, handlers.call_tool)
+    server.add_request_handler("tasks/get", TaskParams, handlers.tasks.get)
+    server.add_request_handler("tasks/update", UpdateTaskParams, handlers.tasks.update)
+    server.add_request_handler("tasks/cancel", TaskParams, handlers.tasks.cancel)
     server.add_request_handler("skills/list", PaginatedRequestParams, handlers.list_skills)
     server.add_request_handler("skills/get", GetSkillParams, handlers.get_skill)
     # In place of the SDK's own tracing, which puts names and messages that a client chose into spans.
@@ -140,7 +148,8 @@ class _Handlers:
     def __init__(self, dispatcher: Dispatcher, application: ApplicationServices) -> None:
         self._dispatcher = dispatcher
         self._application = application
-        self._extensions = {**app_extensions(dispatcher.settings), **skill_extensions()}
+        self.tasks = Tasks(dispatcher)
+        self._extensions = {**app_extensions(dispatcher.settings), **skill_extensions(), **task_extensions()}
         self._announcing: set[asyncio.Task[None]] = set()
 
     async def load_after_answer(self, ctx: Connection, call_next: CallNext) -> HandlerResult:
@@ -191,7 +200,9 @@ class _Handlers:
         if [tool.name for tool in self._dispatcher.list_tools()] != listed:
             await context.session.send_tool_list_changed()
 
-    async def call_tool(self, context: Connection, params: CallToolRequestParams) -> CallToolResult:
+    async def call_tool(
+        self, context: Connection, params: CallToolRequestParams
+    ) -> CallToolResult | dict[str, Any]:
         client = client_of(context)
         await self._application.refresh_tools()
         tool = await self._dispatcher.find_when_ready(params.name, self._application.ready)
@@ -202,9 +213,9 @@ class _Handlers:
         async def progress(seconds: float, message: str) -> None:
             await context.session.report_progress(seconds, message=message)
 
-        arguments, address = params.arguments or {}, address_of(context)
-        result = await wire.call_tool(self._dispatcher, tool, arguments, client, progress, address)
-        note_wait(context, _seconds_to_wait(result))
+        result = await self.tasks.call(context, tool, params.arguments or {}, progress)
+        if isinstance(result, CallToolResult):
+            note_wait(context, _seconds_to_wait(result))
         return result
 
     async def list_resources(

@@ -38,6 +38,19 @@ async def call_tool(
     address: str = "",
 ) -> CallToolResult:
     """The answer of a call as MCP sends it; its usage is of both channels."""
+    answer = await answer_call(dispatcher, tool, arguments, client, progress, address)
+    return build_result(answer, dispatcher.settings)
+
+
+async def answer_call(
+    dispatcher: Dispatcher,
+    tool: Tool,
+    arguments: Mapping[str, Any],
+    client: str,
+    progress: Callable[[float, str], Awaitable[None]],
+    address: str = "",
+) -> CallResult:
+    """The answer of a call before ``build_result`` renders it."""
     settings = dispatcher.settings
 
     def render_around(result: CallResult) -> str:
@@ -46,10 +59,7 @@ async def call_tool(
         return dumps({"content": sent, "meta": result.meta, "isError": False})
 
     wrapper = Wrapper(render_around, has_text=settings.structured_output_enabled and settings.content != "summary")
-    return build_result(
-        await dispatcher.call(tool, arguments, client, progress, address, wrapper=wrapper),
-        settings,
-    )
+    return await dispatcher.call(tool, arguments, client, progress, address, wrapper=wrapper)
 
 
 def build_result(result: CallResult, settings: Settings) -> CallToolResult:

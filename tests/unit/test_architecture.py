@@ -95,9 +95,10 @@ VENDORS: Mapping[str, str] = {
     "server.readers.page_pictures.drawing",
     "tiktoken": "server.text.words.tokens",
     "orjson": "server.engine.wire",
-    "cachetools": "server.runtime.caches server.runtime.sessions.result_store "
+    "cachetools": "server.runtime.caches server.runtime.sessions.result_store server.runtime.sessions.owners "
     "server.runtime.sessions.saved_values"
-    " server.runtime.sessions.passage_store server.transports.facade.replays",
+    " server.runtime.sessions.passage_store server.transports.facade.replays"
+    " server.transports.extensions.long_calls",
     "psutil": "server.commands.benchmarks.sandbox server.commands.health sandbox.runners.child_process "
     "sandbox.runners.programs "
     "security.soak",

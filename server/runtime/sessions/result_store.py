@@ -1,8 +1,7 @@
 """The result store: complete script results that were too large to be sent, by connection.
 
 Bounded like the passage store: LRU eviction over all connections, and a time to live. An id of another connection,
-an expired one and an invented one are all unknown and cannot be distinguished. In the protocol without connections
-(identities.py) the id alone grants access to a result, until a token proves its owner.
+an expired one and an invented one are all unknown and cannot be distinguished (owners.py).
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cachetools import LRUCache, TTLCache
+from cachetools import TTLCache
 
-from winnow.server.runtime.sessions.identities import Identity, identity_of
+from winnow.server.runtime.sessions.owners import Owners, key_of
 
 URI_TEMPLATE = "winnow://result/{execution_id}"
 
@@ -25,8 +24,6 @@ _ID_BYTES = 8
 _URI = re.compile(rf"winnow://result/([0-9a-f]{{{2 * _ID_BYTES}}})")
 MAX_BYTES = 16 * 1024 * 1024  # more than a hundred results of the maximum size
 _ENTRY_BYTES = 512  # memory of an entry besides its text
-_MAX_PROVEN = 10_000  # as many as there are sessions (passage_store.py)
-_SHARED = "shared"  # replaces the connection in the key of a result that its id alone gives access to
 
 
 def new_execution_id() -> str:
@@ -57,14 +54,14 @@ class ResultStore:
         self._texts: TTLCache[tuple[str, str], _StoredResult] = TTLCache(
             max_bytes, ttl_seconds, timer=now, getsizeof=lambda stored: _ENTRY_BYTES + sys.getsizeof(stored.text)
         )
-        self._proven: LRUCache[str, None] = LRUCache(_MAX_PROVEN)
+        self._owners = Owners()
 
     def put(self, connection: str, execution_id: str, text: str) -> bool:
         """Store the JSON of a result; False if it is larger than the whole store."""
         with self._lock:
-            identity = self._identity(connection)
+            identity = self._owners.identify(connection)
             try:
-                self._texts[_key(identity, execution_id)] = _StoredResult(identity.key, text)
+                self._texts[key_of(identity, execution_id)] = _StoredResult(identity.key, text)
             except ValueError:
                 return False
             return True
@@ -72,24 +69,14 @@ class ResultStore:
     def get(self, connection: str, execution_id: str) -> str | None:
         """The result with this id, marked as used; None if this connection may not read it or it is not stored."""
         with self._lock:
-            identity = self._identity(connection)
-            stored: _StoredResult | None = self._texts.get(_key(identity, execution_id))
-            if stored is None or (stored.owner != identity.key and stored.owner in self._proven):
+            identity = self._owners.identify(connection)
+            stored: _StoredResult | None = self._texts.get(key_of(identity, execution_id))
+            if stored is None or not self._owners.may_read(identity, stored.owner):
                 return None
             return stored.text
-
-    def _identity(self, connection: str) -> Identity:
-        identity = identity_of(connection)
-        if identity.is_shared and identity.is_proven:
-            self._proven[identity.key] = None
-        return identity
 
 
 @dataclass(frozen=True, slots=True)
 class _StoredResult:
     owner: str
     text: str
-
-
-def _key(identity: Identity, execution_id: str) -> tuple[str, str]:
-    return (_SHARED if identity.is_shared else identity.key, execution_id)
