@@ -21,6 +21,7 @@ from winnow.server.transports.access.open_sessions import OpenSessions
 from winnow.server.transports.access.tls import tls_protocol
 from winnow.server.transports.addresses import BACKLOG, Networks
 from winnow.server.transports.connections import BoundedProtocol, most_connections
+from winnow.server.transports.extensions.server_card import card_routes
 from winnow.server.transports.facade.routes import answer_refused, describe_error, describe_refusal, facade_routes
 from winnow.server.transports.facade.service import FacadeService
 from winnow.server.transports.operating.draining import CountedRequests, DrainingServer
@@ -120,7 +121,11 @@ def http_application(
     """``/mcp``, the façade and the pages for operators, behind the checks of hosts, addresses and keys."""
     application = server.streamable_http_app(
         streamable_http_path=PATH,
-        custom_starlette_routes=[*build_pages(operations), *(facade_routes(facade) if facade else ())],
+        custom_starlette_routes=[
+            *build_pages(operations),
+            *card_routes(lambda: access.needs_keys, has_tls=bool(access.proxies)),
+            *(facade_routes(facade) if facade else ()),
+        ],
         max_sessions=MAX_SESSIONS + _BEGINNING_SESSIONS,
         # The SDK knows three spellings of loopback and only its own route; KnownHosts protects every route.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),

@@ -46,6 +46,15 @@ def is_local(authority: str) -> bool:
     return is_bracketed == (":" in host) and is_loopback(host)
 
 
+def stated_origin(scope: Scope, *, has_tls: bool) -> str:
+    """The scheme and the host by which a client reached this server, of a request that may pass.
+
+    ``has_tls``: a proxy ends the TLS of its clients.
+    """
+    host = next(value.decode("latin-1") for name, value in scope["headers"] if name == b"host")
+    return f"{'https' if has_tls else scope['scheme']}://{host}"
+
+
 def find_refusal(
     target: str, headers: Iterable[tuple[bytes, bytes]], names: Collection[str] = ()
 ) -> tuple[int, str] | None:

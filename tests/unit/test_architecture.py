@@ -78,7 +78,7 @@ VENDORS: Mapping[str, str] = {
     "mcp_types": "server.transports.",
     "starlette": "server.transports.http server.transports.origins server.transports.access. "
     "server.transports.oidc."
-    " server.transports.operating. server.transports.facade.routes",
+    " server.transports.operating. server.transports.facade.routes server.transports.extensions.server_card",
     "h11": "server.transports.connections",
     "uvicorn": "server.transports.http server.transports.connections server.transports.operating.draining",
     "RestrictedPython": "sandbox.",

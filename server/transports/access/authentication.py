@@ -45,6 +45,7 @@ from winnow.server.transports.access.failed_attempts import FailedAttempts
 from winnow.server.transports.access.http_access import HttpAccess
 from winnow.server.transports.access.proxied_requests import ProxiedRequests, note_proxy
 from winnow.server.transports.addresses import UNREAD, group_of, is_in, is_loopback, stated_client
+from winnow.server.transports.extensions.server_card import CARD_PATH, CATALOG_PATH
 from winnow.server.transports.oidc.protected_resource import ROUTES, challenge, describe_resource
 from winnow.server.transports.oidc.records import TokenClient, TokenError
 from winnow.server.transports.sessions import KEY_NAME
@@ -56,7 +57,7 @@ if TYPE_CHECKING:  # what verifies tokens is imported only where an issuer is na
 CHECK_SECONDS = 1.0
 # Paths that answer without a key -> the methods with which they do.
 _PROBES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"/health/live": ("GET", "HEAD"), "/health/ready": ("GET", "HEAD")}
+    dict.fromkeys(("/health/live", "/health/ready", CARD_PATH, CATALOG_PATH), ("GET", "HEAD"))
 )
 # Said to everybody; why it is so is in the log alone, because it names files.
 KEYS_UNUSABLE = "the server cannot use its file of keys; its operator runs: winnow key list"
@@ -161,9 +162,9 @@ class Authentication:
         """The client of a request; None where none is needed. Raises ``_Refusal``."""
         address = self._find_address(scope)
         tokens = self._access.tokens
-        if not (tokens or self._access.always_needs_keys or self._access.keys.is_needed):
+        if not self._access.needs_keys:
             return None
-        if "/.well-known/" in scope["path"]:
+        if "/.well-known/" in scope["path"] and scope["path"] not in _PROBES:
             raise _Refusal(404, _NO_OAUTH if tokens is None else _NO_OAUTH_HERE)
         if _has_key_in_url(scope):
             raise self._refuse_url(scope, address)
@@ -340,7 +341,7 @@ class _Answer:
 
 
 def _is_probe(scope: Scope) -> bool:
-    """Whether a request without a key may pass: it learns whether the server runs, and nothing else."""
+    """Whether a request without a key may pass: it learns whether and where the server runs, and nothing else."""
     has_key = any(name in _HEADERS for name, _ in scope["headers"])
     return scope["method"] in _PROBES.get(scope["path"], ()) and not has_key
 

@@ -47,6 +47,11 @@ class HttpAccess:
     denied: Networks = ()
     tokens: TokenVerifier | None = None
 
+    @property
+    def needs_keys(self) -> bool:
+        """Whether a request needs a key or a token now."""
+        return bool(self.tokens or self.always_needs_keys or self.keys.is_needed)
+
 
 @dataclass(frozen=True, slots=True)
 class Certificate:

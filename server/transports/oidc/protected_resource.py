@@ -8,6 +8,7 @@ from typing import Any
 from starlette.types import Scope
 
 from winnow.server.transports.oidc.records import OidcOptions
+from winnow.server.transports.origins import stated_origin
 
 _WELL_KNOWN = "/.well-known/oauth-protected-resource"
 _RESOURCE = "/mcp"
@@ -18,7 +19,7 @@ ROUTES = frozenset({_WELL_KNOWN, _WELL_KNOWN + _RESOURCE})
 def describe_resource(options: OidcOptions, scope: Scope, *, has_tls: bool) -> dict[str, Any]:
     """The metadata, with the address at which the client asked for it, which was checked before."""
     return {
-        "resource": _origin(scope, has_tls=has_tls) + _RESOURCE,
+        "resource": stated_origin(scope, has_tls=has_tls) + _RESOURCE,
         "resource_name": "winnow",
         "authorization_servers": [options.issuer],
         "bearer_methods_supported": ["header"],
@@ -34,13 +35,7 @@ def challenge(
         "error": error,
         "error_description": message,
         "scope": " ".join(options.scopes),
-        "resource_metadata": _origin(scope, has_tls=has_tls) + _WELL_KNOWN + _RESOURCE,
+        "resource_metadata": stated_origin(scope, has_tls=has_tls) + _WELL_KNOWN + _RESOURCE,
     }
     quoted = ", ".join(f'{name}="{text}"' for name, text in facts.items() if text)
     return {"www-authenticate": f"Bearer {quoted}"}
-
-
-def _origin(scope: Scope, *, has_tls: bool) -> str:
-    """The scheme and the host by which the client reached this server, with or without a proxy."""
-    host = next(value.decode("latin-1") for name, value in scope["headers"] if name == b"host")
-    return f"{'https' if has_tls else scope['scheme']}://{host}"
