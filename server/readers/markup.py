@@ -13,6 +13,7 @@ from docutils.core import publish_doctree
 from docutils.parsers.rst import directives
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from winnow.server.readers.common.unmarked_headings import BOLD_MARKS, embolden, without_marks, write_headings
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.page_furniture import is_furniture
 from winnow.server.text.markup.code_marks import code_span, escape_backticks, fenced
@@ -34,6 +35,7 @@ _IN_TARGETS = {ord(mark): f"%{ord(mark):02X}" for mark in " ()<>"}
 # code becomes one span.
 _CODE_BEGINS, _CODE_ENDS = "\ufdd0", "\ufdd1"
 _CODE = re.compile(f"{_CODE_BEGINS}([^{_CODE_BEGINS}{_CODE_ENDS}\n]*){_CODE_ENDS}")
+_ADJACENT_CODE = re.compile(f"{_CODE_ENDS}({BOLD_MARKS}*){_CODE_BEGINS}")
 # The elements that may hold the text of a page, the likeliest first.
 _BODIES = ("main", "[role=main]", "article")
 _INVISIBLE_TAGS = "script style noscript template svg nav footer iframe button select head"
@@ -64,8 +66,22 @@ _PLAIN_WORD, _MOST_PLAIN_WORDS, _LONGEST_FORMULA = re.compile(r"(?<![\\A-Za-z])[
 
 # Elements whose shape has a meaning, and the function that writes their text.
 _SHAPED: Mapping[str, Callable[[str], str]] = MappingProxyType(
-    {"sup": raise_number, "del": strike_out, "s": strike_out, "strike": strike_out}
+    {
+        "sup": raise_number,
+        "del": strike_out,
+        "s": strike_out,
+        "strike": strike_out,
+        "b": embolden,
+        "strong": embolden,
+    }
 )
+_WEIGHT = re.compile(r"(?:\A|;)\s*font-weight\s*:\s*(?:bold|[6-9]00)", re.IGNORECASE)
+# Classes of paragraphs that generators of documentation use for headings: Haddock, Sphinx.
+_HEADING_CLASSES = frozenset({"caption", "rubric", "topic-title", "sidebar-title"})
+# Elements whose bold text is no heading of what follows.
+_NAMES = frozenset({"dt", "figcaption", "caption", "summary"})
+_FIGURES = re.compile(r"\b(?:fig|figure|float|image|img|table|thumb)\b", re.IGNORECASE)
+_LARGER = re.compile(r"\+[1-7]|[4-7]")
 _STRUCK = re.compile(r"(?:\A|;)\s*text-decoration(?:-line)?\s*:[^;]{0,100}\bline-through\b", re.IGNORECASE)
 _MOVED = re.compile(r"(?:\A|;)\s*vertical-align\s*:\s*su(?P<where>per|b)\b", re.IGNORECASE)
 
@@ -81,7 +97,10 @@ def _shape_of(node: LexborNode) -> Callable[[str], str] | None:
     moved = _MOVED.search(style)
     if tag == "sub" or (moved and moved["where"] == "b"):
         return lower_number if _is_beside_digit(node) else None
-    return strike_out if _STRUCK.search(style) else raise_number if moved else None
+    if _STRUCK.search(style) or moved:
+        return strike_out if _STRUCK.search(style) else raise_number
+    is_larger = tag == "font" and _LARGER.fullmatch(node.attributes.get("size") or "")
+    return embolden if is_larger or _WEIGHT.search(style) else None
 
 
 def _is_beside_digit(node: LexborNode) -> bool:
@@ -101,12 +120,13 @@ def html_to_markdown(text: str) -> tuple[str, str]:
     body = next(filter(None, map(tree.css_first, _BODIES)), tree.body)
     written = _join(_convert_html(body, 0), len(text)) if body else ""
     lines = (line.rstrip() for line in _mark_code(written).split("\n"))
-    return _inline(title, 0) if title else "", _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip("\n")
+    shown = write_headings(_BLANK_LINES.sub("\n\n", "\n".join(lines)).strip("\n"))
+    return _inline(title, 0) if title else "", shown
 
 
 def _mark_code(written: str) -> str:
     """The Markdown of a page with the marks of its code."""
-    joined = written.replace(_CODE_ENDS + _CODE_BEGINS, "")
+    joined = _ADJACENT_CODE.sub(r"\1", written)
     return _CODE.sub(lambda found: code_span(found[1]), joined)
 
 
@@ -129,8 +149,8 @@ def _convert_html(node: LexborNode, depth: int) -> Iterator[str]:
         return
     if tag == "-text":
         yield escape_backticks(_SPACE.sub(" ", node.text(deep=False)))
-    elif tag in _HEADINGS:
-        yield f"\n\n{_HEADINGS[tag]} {_inline(node, depth)}\n\n"
+    elif tag in _HEADINGS or node.attributes.get("role") == "heading":
+        yield f"\n\n{_HEADINGS.get(tag) or _stated_level(node)} {_inline(node, depth)}\n\n"
     elif tag == "pre":
         yield f"\n\n{fenced(_text(node, depth).strip(chr(10)))}\n\n"
     elif tag == "table":
@@ -144,19 +164,41 @@ def _convert_html(node: LexborNode, depth: int) -> Iterator[str]:
     elif tag == "li":
         yield _list_item(node, depth, "-")
     elif tag in _BLOCKS:
-        yield "\n\n"
-        yield from _convert_children(node, depth)
-        yield "\n\n"
+        yield f"\n\n{_block_text(node, depth)}\n\n"
     elif tag == "code":
         yield f"{_CODE_BEGINS}{_inline(node, depth)}{_CODE_ENDS}"
     elif tag in _FORMULAS:
         yield _FORMULAS[tag](node, depth)
     elif shape := _shape_of(node):
-        yield shape("".join(_convert_children(node, depth)))
+        yield shape(without_marks("".join(_convert_children(node, depth))))
     elif tag == "a":
         yield _link_of("".join(_convert_children(node, depth)), node.attributes.get("href") or "")
     elif not tag.startswith("-") and not tag.startswith("_"):
         yield from _convert_children(node, depth)
+
+
+def _stated_level(node: LexborNode) -> str:
+    """The mark of an element that is a heading for screen readers."""
+    level = node.attributes.get("aria-level") or ""
+    return _HEADINGS.get(f"h{level}", "##")
+
+
+def _block_text(node: LexborNode, depth: int) -> str:
+    text = "".join(_convert_children(node, depth))
+    if node.tag in _NAMES:
+        return without_marks(text)
+    return embolden(text) if node.tag in ("p", "div") and _is_bold(node) else text
+
+
+def _is_bold(block: LexborNode) -> bool:
+    """Whether a block is bold by its style, or by a class that generators give to headings, not to captions."""
+    stated = block.attributes
+    if _WEIGHT.search(stated.get("style") or ""):
+        return True
+    if _HEADING_CLASSES.isdisjoint((stated.get("class") or "").split()):
+        return False
+    around = block.parent
+    return around is None or not _FIGURES.search(f"{around.tag} {around.attributes.get('class') or ''}")
 
 
 def _convert_children(node: LexborNode, depth: int) -> Iterator[str]:
@@ -180,7 +222,7 @@ def _numbered_list(node: LexborNode, depth: int) -> Iterator[str]:
 
 def _list_item(node: LexborNode, depth: int, mark: str) -> str:
     """An item of a list; its further lines, and lists within it, are indented below its first word."""
-    body = _BLANK_LINES.sub("\n\n", "".join(_convert_children(node, depth))).strip()
+    body = _BLANK_LINES.sub("\n\n", without_marks("".join(_convert_children(node, depth)))).strip()
     indent = " " * (len(mark) + 1) if depth < _DEEPEST_INDENT else ""
     return f"\n{mark} {_LINE_START.sub(indent, body)}\n"
 
@@ -256,7 +298,7 @@ def _texts(node: LexborNode, depth: int) -> Iterator[str]:
         elif child.tag in _INVISIBLE or is_furniture(child):
             continue
         elif shape := _shape_of(child):
-            yield shape(_text(child, depth + 1))
+            yield without_marks(shape(_text(child, depth + 1)))
         else:
             end = "\n" if child.tag in _BLOCKS else ""
             yield end

@@ -12,6 +12,7 @@ from winnow.server.models import HiddenReason
 from winnow.server.readers.common.bounded_xml import attribute, children, descendants, find, local_name
 from winnow.server.readers.common.markdown_draft import one_line, plain_text, table
 from winnow.server.readers.common.style_chain import style_chain, why_hidden
+from winnow.server.readers.common.unmarked_headings import embolden, without_marks
 from winnow.server.text.markup.shaped_text import raise_number, strike_out
 
 _DEEPEST_HEADING = 6
@@ -28,7 +29,8 @@ _DIGIT = frozenset("123456789")
 _RAISED = re.compile(r"super\b|[1-9]")
 _NO_LINE = frozenset({"", "none"})
 _COUNT = re.compile(r"[0-9]{1,8}")
-_CONTAINERS = frozenset({"section", "index-body", "text-box", "g", "a", "table-of-content"})
+_HEAVY = frozenset({"bold", "600", "700", "800", "900"})
+_CONTAINERS = frozenset({"section", "index-title", "text-box", "g", "a", "table-of-content"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,11 @@ class OdfStyles:
     def is_title(self, name: str) -> bool:
         """Whether the style is that of a document's title."""
         return any(attribute(style, "name") == "Title" for style in self.chain(name))
+
+    def is_bold(self, name: str, around: bool) -> bool:
+        """Whether text in the style is bold; ``around`` says it where the style does not."""
+        stated = self.stated(name, "font-weight")
+        return stated in _HEAVY if stated else around
 
     def why_hidden(self, name: str, *, on_ground: bool) -> HiddenReason | None:
         """Why a person does not see text in the style; None for text that is seen.
@@ -103,12 +110,18 @@ class OdfWriter:
                 case "p":
                     yield self._paragraph(child, on_ground)
                     yield from self._boxes(child)
+                case "list" if next(descendants(child, "h"), None) is not None:  # it numbers headings
+                    for item in child:
+                        yield from self.blocks(item, on_ground=on_ground)
                 case "list":
                     yield "\n".join(self._list(child, attribute(child, "style-name"), 1, on_ground))
                 case "table":
                     yield table(list(self._rows(child)))
                 case name if name in _FRAMES:
                     yield from self._frame(child)
+                case "index-body":  # bold entries of contents are no headings
+                    for entry in self.blocks(child, on_ground=on_ground):
+                        yield without_marks(entry)
                 case name if name in _CONTAINERS:
                     yield from self.blocks(child, on_ground=on_ground)
                 case "annotation":
@@ -126,9 +139,20 @@ class OdfWriter:
 
     def _paragraph(self, element: Element, on_ground: bool) -> str:
         text = self._inline(element, on_ground).strip()
-        if text and not self.title and self.styles.is_title(attribute(element, "style-name")):
+        is_title = self.styles.is_title(attribute(element, "style-name"))
+        if text and not self.title and is_title:
             self.title = one_line(text)
-        return plain_text(text)
+        is_bold = is_title or all(bold for words, bold in self._weights(element, False) if words.strip())
+        return embolden(plain_text(text)) if is_bold and not on_ground else plain_text(text)
+
+    def _weights(self, element: Element, around: bool) -> Iterator[tuple[str, bool]]:
+        """The text of a paragraph, piece by piece, and whether each piece is bold."""
+        is_bold = self.styles.is_bold(attribute(element, "style-name"), around)
+        yield element.text or "", is_bold
+        for child in element:
+            if local_name(child) not in {"note", *_FRAMES, *_LEFT_OUT}:
+                yield from self._weights(child, is_bold)
+            yield child.tail or "", is_bold
 
     def _list(self, element: Element, style: str, level: int, on_ground: bool) -> Iterator[str]:
         """The lines of a list; lists within an item are indented."""

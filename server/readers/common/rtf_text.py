@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from winnow.server.models import HiddenReason
 from winnow.server.readers.common.markdown_draft import one_line, plain_text, table
 from winnow.server.readers.common.style_chain import why_hidden
+from winnow.server.readers.common.unmarked_headings import embolden
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.text.markup.shaped_text import raise_number, strike_out
 
@@ -67,6 +68,7 @@ class _State:
     is_deleted: bool = False
     is_raised: bool = False
     is_struck: bool = False
+    is_bold: bool = False
     size: int = 0
     color: int = 0
     is_filled: bool = False
@@ -76,9 +78,10 @@ class _State:
 
 @dataclass(slots=True)
 class _Paragraph:
-    """The paragraph that is being written."""
+    """The paragraph that is being written; ``is_bold``: so is all its text."""
 
     parts: list[str] = field(default_factory=list)
+    is_bold: bool = True
     style: int = 0
     level: int = 0
     marker: str = ""
@@ -238,6 +241,8 @@ class RtfWriter:
                 self._state = replace(self._state, is_raised=word == "super" and number != 0)
             case "strike" | "striked":
                 self._state = replace(self._state, is_struck=number != 0)
+            case "b":
+                self._state = replace(self._state, is_bold=number != 0)
             case "fs":
                 self._state = replace(self._state, size=value)
             case "cf":
@@ -306,6 +311,7 @@ class RtfWriter:
             self.hidden[why] += 1
             if not self._keeps_hidden:
                 return
+        self._paragraph.is_bold &= self._state.is_bold or not text.strip()
         text = raise_number(text) if self._state.is_raised else text
         self._paragraph.parts.append(strike_out(text) if self._state.is_struck else text)
 
@@ -333,7 +339,7 @@ class RtfWriter:
         elif text:
             self._end_table()
             self._blocks.append(self._block(text))
-        self._paragraph = replace(paragraph, parts=[], marker="")
+        self._paragraph = replace(paragraph, parts=[], marker="", is_bold=True)
 
     def _block(self, text: str) -> str:
         paragraph = self._paragraph
@@ -344,15 +350,16 @@ class RtfWriter:
             number = _NUMBER_MARK.match(marker)
             mark = f"{number[0]}." if number else "-"
             return f"{'   ' * paragraph.depth}{mark} {one_line(text)}"
-        if paragraph.style in self._titles and not self.title:
+        is_title = paragraph.style in self._titles
+        if is_title and not self.title:
             self.title = one_line(text)
-        return plain_text(text)
+        return embolden(plain_text(text)) if is_title or paragraph.is_bold else plain_text(text)
 
     def _end_cell(self) -> None:
         if self._outer:
             return
         self._cell.append(_joined(self._paragraph.parts).strip())
-        self._paragraph = replace(self._paragraph, parts=[], marker="", is_in_table=True)
+        self._paragraph = replace(self._paragraph, parts=[], marker="", is_bold=True, is_in_table=True)
         self._cells.append(" ".join(filter(None, self._cell)))
         self._cell = []
 

@@ -21,6 +21,8 @@ _WORD = f"{{{WORD}}}"
 _STRICT_WORD = "{http://purl.oclc.org/ooxml/wordprocessingml/main}"
 _RUNS, _PARAGRAPHS = (frozenset({_WORD + name, _STRICT_WORD + name}) for name in "rp")
 _DEEPEST_HEADING = 6
+# The style of paragraphs that are wholly bold, or in the style of a title.
+BOLD_PARAGRAPH = "BoldParagraph"
 _HEADING_STYLE = re.compile(r"heading ?([1-9])", re.IGNORECASE)
 _TITLE_STYLE = re.compile(r"title", re.IGNORECASE)
 _TEXT = frozenset({"t", "tab", "br", "cr", "noBreakHyphen"})
@@ -60,6 +62,7 @@ class _Look:
     is_filled: bool = False
     is_struck: bool | None = None
     is_raised: bool | None = None
+    is_bold: bool | None = None
 
     def over(self, other: _Look) -> _Look:
         """The look, with properties that it does not state taken from ``other``."""
@@ -70,6 +73,7 @@ class _Look:
             self.is_filled or other.is_filled,
             other.is_struck if self.is_struck is None else self.is_struck,
             other.is_raised if self.is_raised is None else self.is_raised,
+            other.is_bold if self.is_bold is None else self.is_bold,
         )
 
     @property
@@ -158,6 +162,7 @@ class _Rewriter:
         self._styles = styles
         self._counts = counts
         self._keeps_hidden = keeps_hidden
+        self._weights: set[bool] = set()  # whether the runs of the paragraph so far are bold
 
     def visit(self, element: Element, look: _Look) -> None:
         """Rewrite the elements below ``element``."""
@@ -177,6 +182,7 @@ class _Rewriter:
             case "p" if element.tag in _PARAGRAPHS:
                 self._paragraph(element, look)
             case "oMath":
+                self._weights.add(False)
                 return _text_run(formula(element))
             case "AlternateContent":
                 element = _alternative(element)
@@ -195,16 +201,21 @@ class _Rewriter:
 
     def _paragraph(self, paragraph: Element, look: _Look) -> None:
         properties = find(paragraph, "pPr")
-        style = ""
+        style, level = "", 0
         if properties is not None:
             style = _value(properties, "pStyle")
             level = outline_level(properties) or self._styles.levels.get(style, 0)
             if level:
                 _set_style(properties, f"Heading{min(level, _DEEPEST_HEADING)}")
             look = _look_of(properties).over(self._styles.look(style)).over(look)
+        around, self._weights = self._weights, set()
         self.visit(paragraph, look)
-        if not self._counts.title and style and self._styles.is_title(style):
+        is_bold, self._weights = self._weights == {True}, around
+        is_title = bool(style) and self._styles.is_title(style)
+        if not self._counts.title and is_title:
             self._counts.title = one_line(texts(paragraph, "t"))
+        if (is_title or is_bold) and not level and (properties is None or find(properties, "numPr") is None):
+            _set_style(_properties_of(paragraph), BOLD_PARAGRAPH)
 
     def _run(self, run: Element, look: _Look) -> Element | None:
         """The run, or None if it is hidden and left out."""
@@ -217,6 +228,8 @@ class _Rewriter:
             self._counts.hidden[why] += 1
             if not self._keeps_hidden:
                 return None
+        if texts(run, "t").strip():
+            self._weights.add(bool(look.is_bold))
         self.visit(run, look)
         for text in children(run, "t") if look.is_struck or look.is_raised else ():
             raised = raise_number(text.text or "") if look.is_raised else text.text or ""
@@ -229,6 +242,7 @@ def _look_of(properties: Element | None) -> _Look:
     if properties is None:
         return _PLAIN
     vanish, color, size = find(properties, "vanish"), find(properties, "color"), _value(properties, "sz")
+    bold = find(properties, "b")
     struck = [_is_on(found) for name in ("strike", "dstrike") if (found := find(properties, name)) is not None]
     place = _value(properties, "vertAlign")
     fill = [attribute(shade, "fill").upper() for shade in children(properties, "shd")]
@@ -239,6 +253,7 @@ def _look_of(properties: Element | None) -> _Look:
         any(value not in _NO_FILL for value in fill) or find(properties, "highlight") is not None,
         any(struck) if struck else None,
         place == "superscript" if place else None,
+        None if bold is None else _is_on(bold),
     )
 
 
@@ -250,6 +265,15 @@ def _value(element: Element, name: str) -> str:
     """The attribute ``val`` of a child; "" without it."""
     child = find(element, name)
     return "" if child is None else attribute(child, "val")
+
+
+def _properties_of(paragraph: Element) -> Element:
+    """The properties of a paragraph, which are its first element."""
+    properties = find(paragraph, "pPr")
+    if properties is None:
+        properties = Element(f"{paragraph.tag.rpartition('}')[0]}}}pPr")
+        paragraph.insert(0, properties)
+    return properties
 
 
 def _set_style(properties: Element, style: str) -> None:

@@ -26,7 +26,7 @@ from winnow.server.readers.common.archives import Archive, open_archive
 from winnow.server.readers.common.bounded_xml import parse_xml
 from winnow.server.readers.common.markdown_draft import MarkdownDraft
 from winnow.server.readers.common.open_xml import PartLink, main_part, properties, relationships
-from winnow.server.readers.common.word_xml import WORD, WordStyles, rewrite_body
+from winnow.server.readers.common.word_xml import BOLD_PARAGRAPH, WORD, WordStyles, rewrite_body
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 from winnow.server.readers.markup import html_to_markdown
@@ -50,6 +50,7 @@ _ROOT_LINKS = (
 # Headings have the ids that ``rewrite_body`` gives them; the rest are lists, level by level.
 _STYLE_MAP = "\n".join(
     [f"p.Heading{level} => h{level}:fresh" for level in range(1, 7)]
+    + [f"p.{BOLD_PARAGRAPH} => p:fresh > strong:fresh"]
     + [
         f"p:{kind}-list({level}) => {'ul|ol > li > ' * (level - 1)}{tag} > li:fresh"
         for level in range(1, 10)

@@ -13,6 +13,7 @@ from winnow.server.readers.common.bounded_xml import attribute, children, descen
 from winnow.server.readers.common.markdown_draft import MarkdownDraft, one_line
 from winnow.server.readers.common.odf_text import OdfStyles, OdfWriter, collect_styles
 from winnow.server.readers.common.open_xml import facts_of
+from winnow.server.readers.common.unmarked_headings import without_marks, write_headings
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 
@@ -42,9 +43,8 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
 
 def _read_text(archive: Archive, text: Element, writer: OdfWriter) -> ParsedFile:
     draft = MarkdownDraft()
-    for block in writer.blocks(text):
-        draft.add(block)
-    draft.add(writer.footnotes())
+    draft.add(write_headings("\n\n".join(block.strip("\n") for block in writer.blocks(text) if block.strip())))
+    draft.add(without_marks(writer.footnotes()))
     title, facts = _metadata(archive)
     return ParsedFile(draft.text, _reading(writer, 0, []), writer.title or title, (), facts)
 
@@ -136,4 +136,4 @@ def _blocks(shape: Element, writer: OdfWriter) -> list[str]:
     """The blocks of one shape."""
     around = Element("shape")
     around.append(shape)
-    return [block for block in writer.blocks(around) if block.strip()]
+    return [without_marks(block) for block in writer.blocks(around) if block.strip()]

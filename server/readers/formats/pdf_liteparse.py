@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate, groupby, pairwise
+from itertools import accumulate, groupby, pairwise, takewhile
 from statistics import median
 from typing import Any, BinaryIO
 
@@ -51,6 +51,8 @@ from winnow.server.readers.pdf_characters.lost_text import LostText
 from winnow.server.readers.pdf_characters.pieces import part_lines
 from winnow.server.readers.pdf_characters.printed_signs import find_printed, has_signs
 from winnow.server.readers.pdf_characters.raised_digits import MAY_BE_RAISED, drawn_size, find_raised
+from winnow.server.readers.pdf_characters.thin_gaps import MAY_HAVE_GAP, find_gaps
+from winnow.server.readers.pdf_characters.torn_words import HYPHEN
 from winnow.server.readers.pdf_characters.turned_text import QuarterTurn, find_turn, part_turned
 from winnow.server.text.markup.shaped_text import raise_number
 
@@ -96,10 +98,14 @@ _RAISED_HEIGHT = 1.06
 # The size of what follows such a number is not known exactly.
 _ADVANCE_ROOM = 0.025
 _MINUS = "\u2212"
+_DASHES = frozenset({"-", HYPHEN, "\u2010", "\u2013", _MINUS})
+_DIVIDED = re.compile(r"[^\W\d_]-\Z")
 _POWER = re.compile(r"(?P<base>\d)\s?\^\s?\{?\s?(?P<exponent>[-+\u2212]?\s?\d{1,10})(?!\d)")
 # In widths of a letter: words of a program that are nearer have no space between them. In sizes: nor have those of
 # a font without a name, whose letters are set one by one.
 _TOUCHING, _KERNED = 0.3, 0.08
+# A sign of a formula that stands above or below the end of another one, in the parser's TeX.
+_SCRIPT = re.compile(r"(?P<base>[^\W_])\$?[_^](?:\{(?P<script>[-+]?\w{1,20})\}|(?P<sign>\w))")
 _HYPHENS = re.compile("-?\xad-?")
 _TEX = re.compile(r"\\math[a-z]{1,6}(?![A-Za-z])|[{}_^]")  # any other command is a sign
 _STRUCTURE = re.compile(r"\\(?:frac|sqrt|sum|int|prod|lim|begin)\b")
@@ -186,7 +192,7 @@ def _turned_back(items: Sequence[Any], page: Any, opened: OpenPdf, rules: Rules,
 def _page_lines(page: Any, items: Iterable[Any], opened: OpenPdf, rules: Rules) -> Iterator[Line]:
     links = [(_box(link.rect), link.uri) for link in page.annotations or () if link.uri and link.rect]
     has_gap, font_of = partial(_has_gap, opened, page.page_num), partial(_font_of, opened, page.page_num)
-    printed = {**_printed_words(page, opened), **_raised_words(page, opened)}
+    printed = {**_spaced_words(page, opened), **_printed_words(page, opened), **_raised_words(page, opened)}
     formulas, plain = [], []
     for item in (part for whole in items for part in part_lines(whole)):
         text = item.text.strip()
@@ -278,7 +284,7 @@ def _formula_lines(opened: OpenPdf, page: Any, formulas: Sequence[Any], rules: R
     has_root = any(_ROOT.search(item.text) for item in formulas)
     runs = [*find_runs(*opened.texts.of(page.page_num))] if has_root else []
     for item, boxes in zip(formulas, parts, strict=True):
-        printed = [(with_powers(own_signs(next(texts), item.text), item.text).strip(), box) for box in boxes]
+        printed = [(_with_scripts(own_signs(next(texts), item.text), item.text).strip(), box) for box in boxes]
         cells = tuple(Cell(text, box.left, box.right) for text, box in printed if text)
         box = _box(item)
         if _STRUCTURE.search(item.text) or not cells:
@@ -297,16 +303,60 @@ def _cell_boxes(box: Box, rules: Rules) -> Iterator[Box]:
 def own_signs(printed: str, formula: str) -> str:
     r"""The signs that are printed in a box, without the letters beside it whose boxes overlap that of a formula.
 
+    The two programs have different signs for a minus; a hyphen at the end of a line, which divides a word, is lost
+    where a letter of the next line follows.
+
     >>> own_signs("the CST", r"the $\mathcal{C}$"), own_signs("CST", r"$\mathcal{S}$"), own_signs("a + b", "$a+c$")
     ('the C', 'S', 'a + b')
-    >>> own_signs("γ1(G)", r"$\gamma_{1}(G)$")
-    'γ1(G)'
+    >>> own_signs("γ1(G)", r"$\gamma_{1}(G)$"), own_signs("e -x 2", r"e$^{-x}$")
+    ('γ1(G)', 'e -x')
+    >>> own_signs("a -x 2", r"$-x$")
+    '-x'
     """
     parts = (_TEX.sub("", part) if place % 2 else part for place, part in enumerate(formula.split("$")))
-    signs = "".join("".join(parts).split())
-    places = [place for place, sign in enumerate(printed) if not sign.isspace()]
+    source = "".join("".join(parts).split())
+    signs = "".join(filter(_is_sign, source))
+    places = [place for place, sign in enumerate(printed) if _is_sign(sign)]
     first = "".join(printed[place] for place in places).find(signs)
-    return printed[places[first] : places[first + len(signs) - 1] + 1] if signs and first >= 0 else printed
+    if not signs or first < 0:
+        return printed
+    last = places[first + len(signs) - 1] + 1
+    own = printed[places[first] : last] + "".join(takewhile(_is_dash, printed[last:]))
+    before = printed[: places[first]].rstrip()
+    if _is_dash(source[0]) and _is_dash(before[-1:]):
+        own = printed[len(before) - 1 : places[first]] + own
+    return own + HYPHEN if _DIVIDED.search(formula) and own[-1].isalpha() else own
+
+
+def _is_sign(sign: str) -> bool:
+    return not (sign.isspace() or _is_dash(sign))
+
+
+def _is_dash(sign: str) -> bool:
+    return sign in _DASHES
+
+
+def _with_scripts(text: str, formula: str) -> str:
+    return join_scripts(with_powers(text, formula), formula)
+
+
+def join_scripts(text: str, formula: str) -> str:
+    r"""The printed signs of a formula, without a blank between a letter and what is raised or lowered beside it.
+
+    >>> join_scripts("of order q n · p", r"of order q$^{n}\cdot$ p"), join_scripts("x i and y", r"$x_{i}$ and y")
+    ('of order qn · p', 'xi and y')
+    >>> join_scripts("e \u2212x of x", "e$^{-x}$ of x") == "e\u2212x of x"
+    True
+    """
+    shown, at = text, 0
+    for found in _SCRIPT.finditer(formula):
+        script = found["script"] or found["sign"]
+        sign = r"[-+\u2212\u2013]" if script[0] in "-+" else ""
+        printed = re.compile(rf"(?<![^\W_]){found['base']}\s{sign}{script.lstrip('-+')}(?![^\W_])")
+        if (place := printed.search(shown, at)) is not None:
+            shown = f"{shown[: place.start() + 1]}{shown[place.start() + 2 :]}"
+            at = place.start() + 1
+    return shown
 
 
 def with_powers(text: str, formula: str) -> str:
@@ -420,6 +470,14 @@ def _printed_words(page: Any, opened: OpenPdf) -> Mapping[tuple[float, float], s
         word for item in page.text_items if has_signs(item.text) for word in item.words if has_signs(word.text)
     ]
     texts = find_printed(opened, page.page_num, [(word.text, _box(word)) for word in words])
+    return {(word.x, word.y): text for word, text in zip(words, texts, strict=True) if text != word.text}
+
+
+def _spaced_words(page: Any, opened: OpenPdf) -> Mapping[tuple[float, float], str]:
+    """The words with a thin space after a comma, by their places."""
+    items = [item for item in page.text_items if MAY_HAVE_GAP.search(item.text)]
+    words = [word for item in items for word in item.words if MAY_HAVE_GAP.search(word.text)]
+    texts = find_gaps(opened, page.page_num, [(word.text, _box(word)) for word in words])
     return {(word.x, word.y): text for word, text in zip(words, texts, strict=True) if text != word.text}
 
 

@@ -14,6 +14,7 @@ from winnow.server.models import Reading
 from winnow.server.readers.common.markdown_draft import MarkdownDraft, one_line
 from winnow.server.readers.common.open_xml import facts_of
 from winnow.server.readers.common.rtf_text import RtfWriter
+from winnow.server.readers.common.unmarked_headings import write_headings
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 
@@ -35,8 +36,7 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
     writer = RtfWriter(keeps_hidden=options.keeps_hidden)
     _feed(data.decode("latin-1"), writer)
     draft = MarkdownDraft()
-    for block in writer.finish():
-        draft.add(block)
+    draft.add(write_headings("\n\n".join(block.strip("\n") for block in writer.finish() if block.strip())))
     notes = (f"{writer.comments:,} comments were left out",) if writer.comments else ()
     reading = Reading(
         "rtf", 0, writer.hidden.total(), options.keeps_hidden, notes=notes, hidden_reasons=dict(writer.hidden)

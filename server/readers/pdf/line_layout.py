@@ -54,6 +54,8 @@ _LONGEST_NUMBER = 7
 _MOST_TRIES = 100
 # A label in a picture is no longer.
 _LONGEST_LABEL = 40
+# In letters, of which an ideograph is as wide as two: a line to the right edge that is not shorter goes on.
+_FULL_WIDTH = 60
 # A gap above a paragraph is wider than the one between its lines by this factor.
 _WIDER_GAP = 1.15
 _ITEM = re.compile(
@@ -148,6 +150,11 @@ def _in_paragraphs(lines: Sequence[Line]) -> list[Line]:
 
 def _is_prose(lines: Sequence[Line]) -> bool:
     return len({round(line.box.top / max(line.size, 1)) for line in lines}) >= _PROSE_LINES
+
+
+def _width(text: str) -> int:
+    """The width of a text, in letters."""
+    return len(text) + len(_IDEOGRAPHIC.findall(text))
 
 
 def _count_letters(line: Line) -> int:
@@ -433,7 +440,7 @@ class _Layout:
         if line.size > self.sizes.body * _HEADING_SIZE:
             return level
         is_first = not self.open or not self._is_near(place) or self._has_room(place)
-        is_short = line.box.right < self.rights[place] - line.size or len(line.text) < 60
+        is_short = line.box.right < self.rights[place] - line.size or _width(line.text) < _FULL_WIDTH
         return level if is_first and is_short and not line.text[:1].islower() else 0
 
     def _is_divided(self, place: int) -> bool:

@@ -78,11 +78,19 @@ def find_raised(opened: OpenPdf, number: int, words: Iterable[tuple[str, Box]]) 
     return [_raised(textpage, height, text, box) for text, box in words]
 
 
-def _raised(textpage: Any, height: float, text: str, box: Box) -> str:
+def find_place(textpage: Any, height: float, text: str, box: Box) -> int:
+    """The index of the first character of a word in a box of a page of PDFium; less than 0 without one."""
+    if len(text) > _LONGEST_WORD:
+        return -1
     step = (box.right - box.left) / max(len(text), 1)
     bottom = height - box.bottom
-    first = pdfium.FPDFText_GetCharIndexAtPos(textpage, box.left + step / 2, bottom + step / 2, _ROOM, _ROOM)
-    if first < 0 or len(text) > _LONGEST_WORD:
+    place: int = pdfium.FPDFText_GetCharIndexAtPos(textpage, box.left + step / 2, bottom + step / 2, _ROOM, _ROOM)
+    return place
+
+
+def _raised(textpage: Any, height: float, text: str, box: Box) -> str:
+    first = find_place(textpage, height, text, box)
+    if first < 0:
         return text
     last = min(first + len(text), textpage.count_chars())
     codes = [pdfium.FPDFText_GetUnicode(textpage, place) for place in range(first, last)]
