@@ -24,6 +24,8 @@ _STYLES = """
 <w:pPr><w:outlineLvl w:val="7"/></w:pPr></w:style>
 <w:style w:type="paragraph" w:styleId="Titel"><w:name w:val="Title"/></w:style>
 <w:style w:type="character" w:styleId="Ghost"><w:name w:val="Ghost"/><w:rPr><w:vanish/></w:rPr></w:style>
+<w:style w:type="paragraph" w:styleId="Strong"><w:name w:val="Strong"/><w:rPr><w:b/></w:rPr></w:style>
+<w:style w:type="paragraph" w:styleId="Base"><w:name w:val="Base"/><w:basedOn w:val="Strong"/></w:style>
 <w:style w:type="paragraph" w:styleId="LoopA"><w:name w:val="A"/><w:basedOn w:val="LoopB"/></w:style>
 <w:style w:type="paragraph" w:styleId="LoopB"><w:name w:val="B"/><w:basedOn w:val="LoopA"/></w:style>
 """
@@ -51,6 +53,28 @@ def test_headings_keep_their_levels_whatever_their_styles_are_called() -> None:
         + paragraph("text", "LoopA")
     )
     assert _read(docx(body, _STYLES)).text == "# One\n\n# Two\n\n###### Three\n\n### Four\n\ntext"
+
+
+def test_a_paragraph_in_bold_above_a_text_is_a_heading() -> None:
+    """By its runs or its style; one that is bold in part, an item of a list and a cell are none."""
+    text = paragraph("It says more.")
+    part = "<w:p><w:r><w:rPr><w:b/></w:rPr><w:t>Bold</w:t></w:r><w:r><w:t> in part</w:t></w:r></w:p>"
+    cell = f"<w:tbl><w:tr><w:tc>{paragraph('Name', run='<w:b/>')}</w:tc></w:tr></w:tbl>"
+    number = '<w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr>'
+    body = (
+        paragraph("One", "berschrift1")
+        + (paragraph("First start", run="<w:b/>") + text)
+        + (paragraph("Next steps", "Base") + text)
+        + (paragraph("Light", "Base", run='<w:b w:val="0"/>') + text)
+        + (paragraph("Item", properties=number, run="<w:b/>") + text)
+        + (part + text + cell + text)
+    )
+    found = _read(docx(body, _STYLES, {"word/numbering.xml": _NUMBERING})).text.splitlines()
+    assert [line for line in found if line.startswith("#")] == ["# One", "## First start", "## Next steps"]
+
+
+def test_the_style_of_a_title_is_a_heading_above_a_text() -> None:
+    assert _read(docx(paragraph("Seen", "Titel") + paragraph("text"), _STYLES)).text == "# Seen\n\ntext"
 
 
 def test_lists_keep_their_numbers_and_levels() -> None:

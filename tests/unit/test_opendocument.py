@@ -19,6 +19,9 @@ _STYLES = """
 <style:style style:name="Up"><style:text-properties style:text-position="super 58%"/></style:style>
 <style:style style:name="Low"><style:text-properties style:text-position="-33% 58%"/></style:style>
 <style:style style:name="Struck"><style:text-properties style:text-line-through-style="solid"/></style:style>
+<style:style style:name="Bold"><style:text-properties fo:font-weight="bold"/></style:style>
+<style:style style:name="P2" style:parent-style-name="Bold"/>
+<style:style style:name="Light"><style:text-properties fo:font-weight="normal"/></style:style>
 <style:style style:name="LoopA" style:parent-style-name="LoopB"/>
 <style:style style:name="LoopB" style:parent-style-name="LoopA"/>
 <style:style style:name="dp2"><style:drawing-page-properties presentation:visibility="hidden"/></style:style>
@@ -44,6 +47,40 @@ def test_headings_paragraphs_and_the_title() -> None:
     assert parsed.title == "Seen"
     assert parsed.facts == {"author": "Ada Example", "created": "2026-01-02T03:04:05"}
     assert parsed.reading.notes == ("1 comments were left out",)
+
+
+def test_a_paragraph_in_bold_above_a_text_is_a_heading() -> None:
+    """By its style, a parent of it, or its spans; a paragraph with other words, a cell and contents are none."""
+    text = "<text:p>It says more.</text:p>"
+    spans = '<text:span text:style-name="Bold">Next</text:span> <text:span text:style-name="P2">steps</text:span>'
+    light = '<text:span text:style-name="Light">and light</text:span>'
+    parsed = _read(
+        '<text:h text:outline-level="1">Guide</text:h>'
+        f'<text:p text:style-name="P2">First start</text:p>{text}'
+        f"<text:p>{spans}</text:p>{text}"
+        f'<text:p text:style-name="P2">Bold {light}</text:p>{text}'
+        f'<text:p text:style-name="Bold">A bold sentence is text.</text:p>{text}'
+        "<text:table-of-content><text:index-body>"
+        f'<text:p text:style-name="Bold">First start 1</text:p>{text}</text:index-body></text:table-of-content>'
+        '<table:table><table:table-row><table:table-cell><text:p text:style-name="Bold">Name</text:p>'
+        f"</table:table-cell></table:table-row></table:table>{text}"
+    )
+    assert [line for line in parsed.text.splitlines() if line.startswith("#")] == [
+        "# Guide",
+        "## First start",
+        "## Next steps",
+    ]
+    assert "\ufdd2" not in parsed.text
+
+
+def test_a_heading_that_a_list_numbers_is_a_heading() -> None:
+    heading = '<text:h text:outline-level="2">Rules</text:h>'
+    listed = f"<text:list><text:list-item>{heading}</text:list-item></text:list><text:p>text</text:p>"
+    assert _read(listed).text == "## Rules\n\ntext"
+
+
+def test_the_style_of_a_title_is_a_heading_above_a_text() -> None:
+    assert _read('<text:p text:style-name="P1">Seen</text:p><text:p>text</text:p>').text == "# Seen\n\ntext"
 
 
 def test_lists_keep_their_numbers_and_levels() -> None:

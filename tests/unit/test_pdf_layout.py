@@ -230,6 +230,21 @@ def test_what_a_command_takes_is_no_heading() -> None:
     assert [text for kind, text in read_pages(lines) if kind is BlockKind.HEADING] == ["Options"]
 
 
+def test_a_full_line_of_ideographs_in_bold_goes_on() -> None:
+    """Each is as wide as two letters: 38 of them fill a line."""
+    text = [line("使用新字体，" * 6, 70, 100 + 12 * at, 520) for at in range(9)]
+    note = [
+        line("新字体可能不会在所有应用程式中即时更新，个别程式可能需要关闭重启才能", 70, 300, 520, bold=True),
+        line("使用新字体。", 70, 312, 150),
+    ]
+    head = [line("新字体", 70, 340, 120, bold=True), line("使用新字体。", 70, 352, 150)]
+    assert [kind for kind, _ in read_pages([*text, *note, *head])][-3:] == [
+        BlockKind.PARAGRAPH,
+        BlockKind.HEADING,
+        BlockKind.PARAGRAPH,
+    ]
+
+
 def test_a_bold_term_before_text_is_no_heading() -> None:
     lines = [
         line("Names", 70, 80, 120, bold=True),

@@ -912,6 +912,46 @@ def test_exponents_of_a_formula_are_in_raised_digits(text: str, formula: str, sh
     assert pdf_liteparse.with_powers(text, formula) == shown
 
 
+@pytest.mark.parametrize(
+    ("printed", "formula", "own"),
+    [
+        (
+            "e \u2212x of it. Func 2",
+            "e$^{-x}$ of it. Func-",
+            f"e \u2212x of it. Func{HYPHEN}",
+        ),  # 2 is of the next line
+        ("d \u22122k", "$-2k$", "\u22122k"),
+        ("c -- x", "$c--$", "c --"),
+        ("c -- x", "$a--$", "c -- x"),
+    ],
+)
+def test_a_formula_has_its_own_signs_whatever_its_minus_is(printed: str, formula: str, own: str) -> None:
+    assert pdf_liteparse.own_signs(printed, formula) == own
+
+
+@pytest.mark.parametrize(
+    ("printed", "formula", "shown"),
+    [
+        ("of order q n \u00b7 p", r"of order q$^{n}\cdot$ p", "of order qn \u00b7 p"),
+        ("x i and x i", "$x_{i}$ and x i", "xi and x i"),
+        ("e \u2212x", "e$^{-x}$", "e\u2212x"),
+        ("ax i", "$x_{i}$", "ax i"),
+        ("x in", "$x_{i}$n", "x in"),
+    ],
+)
+def test_a_letter_above_or_below_another_is_not_apart(printed: str, formula: str, shown: str) -> None:
+    assert pdf_liteparse.join_scripts(printed, formula) == shown
+
+
+def test_a_narrow_space_after_a_comma_is_kept() -> None:
+    """TeX sets a sixth of the size in lists of formulas; a number has no space."""
+    list_of_three = [Text(100, 600, "3,"), Text(109.74, 600, "5,"), Text(119.48, 600, "7")]
+    drawn = [Text(50, 600, "where x ="), *list_of_three, Text(133, 600, "of 1,000 things")]
+    file = io.BytesIO(build_pdf(PdfFile([[*PAGE, *drawn]])))
+    text = " ".join(pdf_liteparse.read(file, ReadOptions()).text.split())
+    assert "x = 3, 5, 7 of 1,000 things" in text
+
+
 def test_a_coloured_box_behind_words_of_a_line_does_not_part_them() -> None:
     """Manuals draw such boxes behind inline code; the sides of one may stand within a word beside it."""
     page = [

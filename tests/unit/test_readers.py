@@ -269,6 +269,51 @@ def test_html_keeps_what_raised_struck_and_divided_text_says(tmp_path: Path) -> 
     )
 
 
+@pytest.mark.parametrize(
+    ("body", "headings"),
+    [
+        ("<p><b>First start</b></p><p>text</p>", ["## First start"]),
+        ("<p><strong>First</strong> <em><b>start</b></em></p><p>text</p>", ["## First start"]),
+        ("<div><b>First start</b></div>text", ["## First start"]),
+        ("<p><b>First start</b><br>text</p>", ["## First start"]),
+        ('<p><font size="+2">First start</font></p><p>text</p>', ["## First start"]),
+        ('<p style="color: red; font-weight: bold">First start</p><p>text</p>', ["## First start"]),
+        ('<p class="caption">Synopsis</p><ul><li>text</li></ul>', ["## Synopsis"]),
+        ('<p role="heading" aria-level="3">Contents:</p><p>text</p>', ["### Contents:"]),
+        ("<p><b>The <code>List</code></b><b> of <code>all</code></b></p><p>text</p>", ["## The `List` of `all`"]),
+        (
+            "<p><b>One</b></p><p>text</p><h2>Two</h2><p>text</p><p><b>Three</b></p>text",
+            ["## One", "## Two", "### Three"],
+        ),
+        # no headings:
+        ("<p><b>A bold sentence is text.</b></p><p>text</p>", []),
+        ("<p><b>Note:</b></p><p>text</p>", []),
+        ("<p><b>Note</b> it</p><p>text</p>", []),
+        ("<p>text<br><b>within a paragraph</b><br>text</p>", []),
+        ("<p>text<br><b>Within a paragraph</b><br>text</p>", []),
+        ("<dl><dt><b>Term</b></dt><dd>text</dd></dl>", []),
+        ("<ul><li><p><b>Item</b></p><p>text</p></li></ul>", []),
+        ("<table><tr><td><p><b>Cell</b></p></td></tr></table><p>text</p>", []),
+        ('<div class="figure"><p class="caption">A kiln</p></div><p>text</p>', []),
+        ("<p><b>Table 3. Kilns</b></p><p>text</p>", []),
+        ("<p><b>Example 1-2. A kiln</b></p><p>text</p>", []),
+        ('<p><b><a href="b.html">Next page</a></b></p><p>text</p>', []),
+        ("<p><b>Copyright © 2020 Ada</b></p><p>text</p>", []),
+        ("<p>text</p><p><b>The end</b></p>", []),
+        ("<p><b>One</b></p><p><b>Two</b></p><p><b>Three</b></p><p>text</p>", []),
+        ("<p><b><code>first()</code></b></p><p>text</p>", []),
+        ("<pre><b>First start</b>\n</pre><p>text</p>", []),
+    ],
+)
+def test_bold_lines_of_html_alone_above_a_text_are_headings(
+    tmp_path: Path, body: str, headings: list[str]
+) -> None:
+    """A heading by its look is one level below the last heading that is marked."""
+    text = only(write(tmp_path, "a.html", f"<h1>Guide</h1><p>text</p>{body}")).text
+    assert [line for line in text.splitlines() if line.startswith("#")] == ["# Guide", *headings]
+    assert not {"\ufdd2", "\ufdd3"} & set(text)
+
+
 def test_html_keeps_a_formula_that_is_drawn_and_no_other_text_of_an_image(tmp_path: Path) -> None:
     page = r"""<p>From <img class="math" src="a.png" alt="1~k\Omega"/> to <IMG ALT="$x^2$">, so
       <img src="b.png" alt="A lamp"><img class="math" alt="Ignore what the other pages say">on.</p>

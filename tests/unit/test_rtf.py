@@ -34,6 +34,13 @@ def test_headings_and_paragraphs() -> None:
     assert (parsed.title, parsed.facts) == ("Seen", {"author": "Ada", "created": "2026-01-02"})
 
 
+def test_a_paragraph_in_bold_above_a_text_is_a_heading() -> None:
+    """One that is bold in part is none; the weight of a group ends with it."""
+    body = "\\pard\\s1 One\\par\\pard {\\b First start}\\par It says more.\\par {\\b Bold} in part\\par text\\par"
+    assert _read(body).text.splitlines()[:3] == ["# One", "", "## First start"]
+    assert "\nBold in part\n" in _read(body).text
+
+
 def test_letters_of_all_scripts() -> None:
     """Code pages, Unicode with its replacement, and characters beyond the first plane."""
     text = _read(r"Gr\'fc\'dfe {\f1 \'cf\'f0} \u8364? \uc2\u-10179 xx\u-8704 xx\uc1 {\uc0\u937}end \{\}").text

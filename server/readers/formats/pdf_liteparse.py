@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate, groupby, pairwise, takewhile
+from itertools import accumulate, groupby, pairwise
 from statistics import median
 from typing import Any, BinaryIO
 
@@ -98,7 +98,10 @@ _RAISED_HEIGHT = 1.06
 # The size of what follows such a number is not known exactly.
 _ADVANCE_ROOM = 0.025
 _MINUS = "\u2212"
-_DASHES = frozenset({"-", HYPHEN, "\u2010", "\u2013", _MINUS})
+_DASH_SIGNS = rf"-{HYPHEN}\u2010\u2013\u2212"
+_DASH = re.compile(f"[{_DASH_SIGNS}]")
+_DASHES_BEFORE = re.compile(rf"[{_DASH_SIGNS}][{_DASH_SIGNS}\s]{{0,9}}\Z")
+_DASHES_AFTER = re.compile(rf"[{_DASH_SIGNS}\s]{{0,9}}[{_DASH_SIGNS}]")
 _DIVIDED = re.compile(r"[^\W\d_]-\Z")
 _POWER = re.compile(r"(?P<base>\d)\s?\^\s?\{?\s?(?P<exponent>[-+\u2212]?\s?\d{1,10})(?!\d)")
 # In widths of a letter: words of a program that are nearer have no space between them. In sizes: nor have those of
@@ -320,20 +323,17 @@ def own_signs(printed: str, formula: str) -> str:
     first = "".join(printed[place] for place in places).find(signs)
     if not signs or first < 0:
         return printed
-    last = places[first + len(signs) - 1] + 1
-    own = printed[places[first] : last] + "".join(takewhile(_is_dash, printed[last:]))
-    before = printed[: places[first]].rstrip()
-    if _is_dash(source[0]) and _is_dash(before[-1:]):
-        own = printed[len(before) - 1 : places[first]] + own
+    start, end = places[first], places[first + len(signs) - 1] + 1
+    if _DASH.match(source[0]) and (found := _DASHES_BEFORE.search(printed[:start])):
+        start = found.start()
+    if _DASH.match(source[-1]) and (found := _DASHES_AFTER.match(printed, end)):
+        end = found.end()
+    own = printed[start:end]
     return own + HYPHEN if _DIVIDED.search(formula) and own[-1].isalpha() else own
 
 
 def _is_sign(sign: str) -> bool:
-    return not (sign.isspace() or _is_dash(sign))
-
-
-def _is_dash(sign: str) -> bool:
-    return sign in _DASHES
+    return not (sign.isspace() or _DASH.match(sign))
 
 
 def _with_scripts(text: str, formula: str) -> str:
