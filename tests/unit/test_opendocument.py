@@ -77,6 +77,7 @@ def test_a_heading_that_a_list_numbers_is_a_heading() -> None:
     heading = '<text:h text:outline-level="2">Rules</text:h>'
     listed = f"<text:list><text:list-item>{heading}</text:list-item></text:list><text:p>text</text:p>"
     assert _read(listed).text == "## Rules\n\ntext"
+    assert _read(listed.replace("Rules", "A sentence of an item.")).text == "- A sentence of an item.\n\ntext"
 
 
 def test_the_style_of_a_title_is_a_heading_above_a_text() -> None:

@@ -12,7 +12,7 @@ from winnow.server.models import HiddenReason
 from winnow.server.readers.common.bounded_xml import attribute, children, descendants, find, local_name
 from winnow.server.readers.common.markdown_draft import one_line, plain_text, table
 from winnow.server.readers.common.style_chain import style_chain, why_hidden
-from winnow.server.readers.common.unmarked_headings import embolden, without_marks
+from winnow.server.readers.common.unmarked_headings import embolden, reads_as_heading, without_marks
 from winnow.server.text.markup.shaped_text import raise_number, strike_out
 
 _DEEPEST_HEADING = 6
@@ -90,6 +90,12 @@ def collect_styles(roots: Iterable[Element]) -> OdfStyles:
     return OdfStyles(styles, numbered)
 
 
+def _numbers_headings(element: Element) -> bool:
+    """Whether the headings in a list are headings: some programs make them of its items, whatever they say."""
+    texts = [one_line("".join(heading.itertext())) for heading in descendants(element, "h")]
+    return bool(texts) and all(map(reads_as_heading, texts))
+
+
 @dataclass(slots=True)
 class OdfWriter:
     """Writes elements as blocks, and counts hidden text."""
@@ -110,7 +116,7 @@ class OdfWriter:
                 case "p":
                     yield self._paragraph(child, on_ground)
                     yield from self._boxes(child)
-                case "list" if next(descendants(child, "h"), None) is not None:  # it numbers headings
+                case "list" if _numbers_headings(child):
                     for item in child:
                         yield from self.blocks(item, on_ground=on_ground)
                 case "list":

@@ -31,8 +31,13 @@ _ENDS_OTHERWISE = re.compile("[.,;:!…。，；：！、·=(\\[{/\\\\|-]\\Z")
 _BEGINS = re.compile(r"[\"'“‘«「『(\[¿]{0,2}\w")
 # A link, a cell of a table, an item of a list, an address.
 _OTHERWISE = re.compile(r"\]\(|\A[|>]|\A[-+*•] |://|\w@\w|\A\[image:|©|\(c\) ?\d", re.IGNORECASE)
-# The title of a numbered example, which is a caption.
-_EXAMPLE = re.compile(r"[^\W\d_]+ (?:[A-Z]|\d{1,3})[.-]\d{1,3}\. \w")
+# Captions of what is no table or figure, and captions in Chinese and Japanese.
+_CAPTION = re.compile(
+    r"(?:[^\W\d_]+ (?:[A-Z]|\d{1,3})[.-]\d{1,3}\. |(?:listing|algorithm|example) \d{1,3}[:.] |[表図图] ?\d)",
+    re.IGNORECASE,
+)
+# An entry of a table of contents ends with the number of its page.
+_ENTRY = re.compile(r"\s\d{1,4}\Z")
 _LETTERS = re.compile(r"[^\W\d_]")
 
 
@@ -83,6 +88,8 @@ def _headings(lines: Sequence[str]) -> frozenset[int]:
             continue
         if len(run) <= _MOST_BESIDE and not _HEADING.match(lines[place]):
             found.update(at for at in run if not (at and lines[at - 1].strip()) or at - 1 in run)
+            if _ENTRY.search(lines[place]):
+                found.difference_update(at for at in run if _ENTRY.search(without_marks(lines[at])))
         run = []
     return frozenset(at for at in found if reads_as_heading(without_marks(lines[at]).strip()))
 
@@ -98,4 +105,4 @@ def reads_as_heading(text: str) -> bool:
         return False
     if not (_LETTERS.search(text) and _BEGINS.match(text)) or _ENDS_OTHERWISE.search(text):
         return False
-    return not (_OTHERWISE.search(text) or _EXAMPLE.match(text) or begins_caption(text))
+    return not (_OTHERWISE.search(text) or _CAPTION.match(text) or begins_caption(text))
