@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from winnow.server.ingest.file_discovery import find_files, resolve_roots
 from winnow.server.models import Place, Reading
+from winnow.server.readers.common.unmarked_headings import embolden, write_headings
 from winnow.server.readers.documents import (
     DefaultLabels,
     RawDocument,
@@ -618,3 +619,13 @@ def test_a_page_within_a_form_has_its_text_without_what_the_form_offers_to_choos
     )
     text = only(write(tmp_path, "form.html", page)).text
     assert text.split() == ["#", "Rules", "Passages", "are", "kept", "for", "ninety", "days."]
+
+
+_LINES = st.sampled_from(["A b", "text.", "# H", "```", "", "- x", "| a |"])
+
+
+@given(st.lists(_LINES, max_size=12), st.sets(st.integers(0, 11)))
+def test_headings_by_look_change_no_word(lines: list[str], bold: set[int]) -> None:
+    marked = [embolden(line) if place in bold else line for place, line in enumerate(lines)]
+    written = write_headings("\n".join(marked))
+    assert written.replace("#", "").split() == "\n".join(lines).replace("#", "").split()
