@@ -284,6 +284,24 @@ class Labels:
     undated: int = 0
 
 
+StepName = Literal["dense", "lexical", "fusion", "graph", "reranker", "boosts", "phrases", "diversity"]
+
+
+@dataclass(frozen=True, slots=True)
+class RankingStep:
+    """One stage of a recorded ranking.
+
+    ``scores``: the chunks that it returned, in their order after it, and their scores. ``parts``: what each part of
+    the stage gave a chunk, by the name of the part. The parts of "boosts" are factors of the score before; of the
+    other stages they are addends of the score. ``facts``: weights and limits that hold for all chunks.
+    """
+
+    name: StepName
+    scores: Mapping[str, float]
+    parts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    facts: Mapping[str, float | str] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """The result of one retrieval: hits best first, and how they were found.
@@ -291,7 +309,7 @@ class Ranking:
     ``legs``: the legs that answered. ``fusion``: how they were combined ("convex", "rrf", or "none" for a single
     leg). ``warnings``: for the reader (a leg was down, the model is still loading). ``walked``: whether the graph
     was used. ``stages``: milliseconds by stage. ``relevance``: the probability that the index contains anything
-    relevant, 0 to 1; None if unknown.
+    relevant, 0 to 1; None if unknown. ``steps``: its stages in order, if they were to be recorded.
     """
 
     hits: tuple[Hit, ...]
@@ -301,6 +319,7 @@ class Ranking:
     walked: bool = False
     stages: Mapping[str, float] = field(default_factory=dict, compare=False)
     relevance: float | None = None
+    steps: tuple[RankingStep, ...] = ()
 
 
 # The name of the lexical leg's model: BM25 over stemmed words (``server.retrieval.lexical``). Every point has it.

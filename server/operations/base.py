@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # they bring numerical libraries with them, which a handshake
     from winnow.server.claims.library import ClaimLibrary
     from winnow.server.ingest.children.page_drawing import PageDrawing
     from winnow.server.jobs.queue import JobQueue
+    from winnow.server.operations.ranking.recording import RankingRecord
     from winnow.server.retrieval.graph.base import GraphStore
     from winnow.server.retrieval.graph.base import Scope as GraphScope
     from winnow.server.retrieval.hybrid import Retriever
@@ -236,7 +237,8 @@ class RequestContext:
     those of the store, None in a process that runs none.
     ``generations`` are the generations of projects at their first use in this request, so that the whole answer
     has the same. ``warnings`` are those about the request itself, such as a filter that matches no document.
-    ``page_drawing`` draws pages of files, None in a process that draws none.
+    ``page_drawing`` draws pages of files, None in a process that draws none. ``record`` is that of the request's
+    rankings, None where they are not to be explained.
     """
 
     index: Store
@@ -250,6 +252,7 @@ class RequestContext:
     generations: dict[str, int] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     page_drawing: PageDrawing | None = None
+    record: RankingRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)

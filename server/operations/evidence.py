@@ -108,6 +108,8 @@ def retrieve_evidence(context: RequestContext, request: RetrieveEvidence) -> Ans
     )
     ranking = replace(walked, candidates=_choose_passages(walked.candidates, passage_limit))
     judgement = judge_answer(context, ranking)
+    if context.record is not None:
+        context.record.chosen, context.record.judgement = ranking.candidates, judgement
     passages = _QuotedPassages(
         [
             context.session.keep(candidate.passage, candidate.passage.document.project)

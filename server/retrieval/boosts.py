@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from math import prod
 
 from winnow.server.models import Document, Passage
 from winnow.server.storage.base import seconds_of
@@ -40,18 +39,16 @@ class Boosts:
         return {self.vendor, self.recency, self.entity, self.topic, *self.types.values()} == {1.0}
 
 
-def boost_factor(boosts: Boosts, query: str, passage: Passage, now: datetime) -> float:
-    """The product of the factors that apply to a passage."""
+def boost_factors(boosts: Boosts, query: str, passage: Passage, now: datetime) -> dict[str, float]:
+    """The factors of a passage, by the name of their setting; 1 where one does not apply."""
     document, words = passage.document, _join_words(query)
-    return prod(
-        (
-            boosts.vendor if _has_label(words, (document.vendor,)) else 1.0,
-            boosts.types.get(document.type, 1.0),
-            1 + (boosts.recency - 1) * 0.5 ** (_age_days(document, now) / boosts.half_life_days),
-            boosts.entity if _has_label(words, (document.title, *passage.chunk.heading_path)) else 1.0,
-            boosts.topic if _has_label(words, (document.doc_tag, *document.tags)) else 1.0,
-        )
-    )
+    return {
+        "vendor": boosts.vendor if _has_label(words, (document.vendor,)) else 1.0,
+        "types": boosts.types.get(document.type, 1.0),
+        "recency": 1 + (boosts.recency - 1) * 0.5 ** (_age_days(document, now) / boosts.half_life_days),
+        "entity": boosts.entity if _has_label(words, (document.title, *passage.chunk.heading_path)) else 1.0,
+        "topic": boosts.topic if _has_label(words, (document.doc_tag, *document.tags)) else 1.0,
+    }
 
 
 def diversify(

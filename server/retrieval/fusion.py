@@ -1,6 +1,6 @@
 """Rank fusion: the dense and the lexical ranking become one. Pure; ties are broken by chunk id.
 
-``convex_combination`` (Bruch, Gai & Ingber 2023) compares scores: each leg is divided by its maximum, and the two
+``convex_shares`` (Bruch, Gai & Ingber 2023) compares scores: each leg is divided by its maximum, and the two
 are added with weights. It measures about a point of nDCG@10 better than ranks (docs/decisions/0003-retrieval.md),
 but needs a score from both legs for every candidate; the caller fills in missing scores. Of a cosine only the part
 above the background counts, the cosine that the model gives texts with nothing in common (Arampatzis & Kamps 2009:
@@ -23,30 +23,30 @@ RRF_K = 60
 SCORE_DIGITS = 6
 
 ScoredChunks = list[tuple[str, float]]
+# What one leg adds to the fused scores of chunks.
+Shares = Mapping[str, float]
 
 
-def convex_combination(
+def convex_shares(
     dense: Mapping[str, float],
     sparse: Mapping[str, float],
     sparse_weight: float = SPARSE_WEIGHT,
     background: float = 0.0,
-) -> ScoredChunks:
-    """The weighted sum of two sets of scores, best first, in 0..1. An absent or negative score counts as 0.
+) -> tuple[Shares, Shares]:
+    """What the dense and the sparse scores each add to their weighted sum, which lies in 0..1.
 
-    ``background`` is subtracted from the dense scores.
+    An absent or negative score counts as 0. ``background`` is subtracted from the dense scores.
 
-    >>> convex_combination({"a": 0.5, "b": 0.25}, {"b": 8.0})
+    >>> add_shares(convex_shares({"a": 0.5, "b": 0.25}, {"b": 8.0}))
     [('b', 0.75), ('a', 0.5)]
-    >>> convex_combination({"a": 0.5, "b": 0.25}, {"b": 8.0}, background=0.25)
+    >>> add_shares(convex_shares({"a": 0.5, "b": 0.25}, {"b": 8.0}, background=0.25))
     [('a', 0.5), ('b', 0.5)]
     """
     above = {chunk: score - background for chunk, score in dense.items()}
-    legs = ((1 - sparse_weight, divide_by_maximum(above)), (sparse_weight, divide_by_maximum(sparse)))
-    fused: dict[str, float] = {}
-    for weight, scores in legs:
-        for chunk, score in scores.items():
-            fused[chunk] = fused.get(chunk, 0.0) + weight * score
-    return sort_by_score(fused.items())
+    return (
+        {chunk: (1 - sparse_weight) * score for chunk, score in divide_by_maximum(above).items()},
+        {chunk: sparse_weight * score for chunk, score in divide_by_maximum(sparse).items()},
+    )
 
 
 def reciprocal_rank_fusion(rankings: Iterable[Sequence[str]], k: int = RRF_K) -> ScoredChunks:
@@ -55,10 +55,20 @@ def reciprocal_rank_fusion(rankings: Iterable[Sequence[str]], k: int = RRF_K) ->
     >>> reciprocal_rank_fusion([["a", "b"], ["b"]])[0][0]
     'b'
     """
+    return add_shares(reciprocal_rank_shares(ranking, k) for ranking in rankings)
+
+
+def reciprocal_rank_shares(ranking: Sequence[str], k: int = RRF_K) -> Shares:
+    """What one ranking adds to the sum of ``reciprocal_rank_fusion``."""
+    return {chunk: 1 / (k + rank) for rank, chunk in enumerate(ranking)}
+
+
+def add_shares(shares: Iterable[Shares]) -> ScoredChunks:
+    """The sums of the shares of each chunk, best first."""
     fused: dict[str, float] = {}
-    for ranking in rankings:
-        for rank, chunk in enumerate(ranking):
-            fused[chunk] = fused.get(chunk, 0.0) + 1 / (k + rank)
+    for share in shares:
+        for chunk, score in share.items():
+            fused[chunk] = fused.get(chunk, 0.0) + score
     return sort_by_score(fused.items())
 
 

@@ -158,4 +158,9 @@ def walk_from_hits(
 
 def combine_scores(fused: float, graph_score: float, weight: float) -> float:
     """Combine a fused score and a graph score into one score from 0 to 1."""
-    return (fused + weight * sqrt(graph_score)) / (1 + weight)
+    return sum(graph_shares(fused, graph_score, weight))
+
+
+def graph_shares(fused: float, graph_score: float, weight: float) -> tuple[float, float]:
+    """What the fused score and the graph score each add to the score of ``combine_scores``."""
+    return fused / (1 + weight), weight * sqrt(graph_score) / (1 + weight)

@@ -35,6 +35,9 @@ from winnow.server.retrieval.legs import (
     SearchLegs,
     add_graph_scores,
     fuse_legs,
+    record_fusion,
+    record_legs,
+    record_walk,
     search_with_ties,
 )
 from winnow.server.retrieval.lexical import build_query_vector, build_term_vector
@@ -139,6 +142,7 @@ class Retriever:
         fusion: Fusion | None = None,
         vectors: Cache[Vector] | None = None,
         sparse_weight: float | None = None,
+        records: bool = False,
     ) -> Ranking:
         """The ``limit`` best chunks; deterministic for the same index.
 
@@ -146,15 +150,17 @@ class Retriever:
         the graph score unless ``walk`` is "none". "auto" is "hybrid_local" if there is a graph. If a leg fails the
         other one answers alone, also for ``mode="dense"``; if the graph fails the legs answer alone; ``legs``,
         ``walked`` and ``warnings`` of the ranking report it. ``vectors`` caches query vectors. ``sparse_weight``
-        (0 to 1) replaces the lexical leg's usual weight in a convex fusion; not for walks. Raises what the store
-        raises if no leg answers, and ``WinnowError("INVALID_REQUEST")`` for an invalid filter.
+        (0 to 1) replaces the lexical leg's usual weight in a convex fusion; not for walks. ``records``: the ranking
+        has its ``steps``. Raises what the store raises if no leg answers, and ``WinnowError("INVALID_REQUEST")`` for
+        an invalid filter.
         """
         conditions(filters)
-        notes = SearchNotes()
+        notes = SearchNotes(steps=[] if records else None)
         fusion = fusion or self._fusion
         check_deadline()
         within = self._for_index(filters)
-        legs = self._search_legs(query, within, max(DEPTH, limit), mode, fusion, vectors, notes)
+        depth = max(DEPTH, limit)
+        legs = self._search_legs(query, within, depth, mode, fusion, vectors, notes)
         relevance = self._estimate_relevance(query, legs, notes.warnings)
         with notes.stage("fuse"):
             fused = fuse_legs(legs, fusion, sparse_weight=sparse_weight)
@@ -163,7 +169,12 @@ class Retriever:
             if walked is None:
                 hits = fused.hits(limit)
             else:
-                hits = add_graph_scores(legs, fused, walked, fusion, WALK_MODES[walk].weight, limit)
+                with_graph = add_graph_scores(legs, fused, walked, fusion, WALK_MODES[walk].weight, limit)
+                hits, fused = with_graph.hits, with_graph.fused
+        if notes.steps is not None:
+            notes.steps += (*record_legs(legs, depth), record_fusion(fused))
+            if walked is not None:
+                notes.steps.append(record_walk(hits, walked, WALK_MODES[walk].weight))
         return Ranking(
             tuple(hits),
             fused.legs,
@@ -172,6 +183,7 @@ class Retriever:
             walked is not None,
             notes.stages,
             relevance,
+            tuple(notes.steps or ()),
         )
 
     def rate(

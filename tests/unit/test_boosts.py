@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from math import prod
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winnow.server.models import Chunk, Document, Passage
-from winnow.server.retrieval.boosts import Boosts, boost_factor, diversify
+from winnow.server.retrieval.boosts import Boosts, boost_factors, diversify
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 QUERY = "How does Acme Corp keep backups in the Harbour Office?"
@@ -41,7 +42,7 @@ def passage(**facts: Any) -> Passage:
     ],
 )
 def test_a_factor_applies_to_what_it_is_said_to(boosts: Boosts, facts: dict[str, Any], expected: float) -> None:
-    assert boost_factor(boosts, QUERY, passage(**facts), NOW) == pytest.approx(expected)
+    assert prod(boost_factors(boosts, QUERY, passage(**facts), NOW).values()) == pytest.approx(expected)
 
 
 def test_boosts_are_neutral_unless_one_is_set() -> None:

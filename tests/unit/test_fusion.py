@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from winnow.server.retrieval.fusion import (
-    convex_combination,
+    add_shares,
+    convex_shares,
     divide_by_maximum,
     reciprocal_rank_fusion,
     sort_by_score,
@@ -19,7 +20,7 @@ cosines = st.dictionaries(ids, st.integers(-100, 100).map(lambda percent: percen
 
 
 def test_convex_mixes_each_leg_divided_by_its_best() -> None:
-    assert convex_combination({"a": 0.8, "b": 0.4}, {"b": 10.0, "c": 5.0}, 0.4) == [
+    assert add_shares(convex_shares({"a": 0.8, "b": 0.4}, {"b": 10.0, "c": 5.0}, 0.4)) == [
         ("b", 0.7),
         ("a", 0.6),
         ("c", 0.2),
@@ -36,7 +37,7 @@ def test_reciprocal_ranks_count_from_zero_with_k_sixty() -> None:
 def test_convex_scores_lie_between_zero_and_one_and_keep_everything(
     dense: dict[str, float], sparse: dict[str, float]
 ) -> None:
-    fused = convex_combination(dense, sparse)
+    fused = add_shares(convex_shares(dense, sparse))
     assert {chunk for chunk, _ in fused} == dense.keys() | sparse.keys()
     assert all(0 <= score <= 1 for _, score in fused)
 
@@ -46,12 +47,12 @@ def test_a_model_that_gives_everything_more_joins_alike_once_its_background_is_k
     dense: dict[str, float], sparse: dict[str, float], background: float
 ) -> None:
     lofty = {chunk: score + background for chunk, score in dense.items()}
-    fused = dict(convex_combination(lofty, sparse, background=background))
-    assert fused == pytest.approx(dict(convex_combination(dense, sparse)), abs=2e-6)
+    fused = dict(add_shares(convex_shares(lofty, sparse, background=background)))
+    assert fused == pytest.approx(dict(add_shares(convex_shares(dense, sparse))), abs=2e-6)
 
 
 def test_a_cosine_counts_by_what_it_has_above_the_background() -> None:
-    fused = convex_combination({"a": 0.9, "b": 0.8, "c": 0.5}, {}, 0.5, background=0.7)
+    fused = add_shares(convex_shares({"a": 0.9, "b": 0.8, "c": 0.5}, {}, 0.5, background=0.7))
     assert fused == [("a", 0.5), ("b", 0.25), ("c", 0.0)]
 
 

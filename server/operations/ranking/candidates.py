@@ -107,6 +107,7 @@ def rank_chunks(
         kept += load_candidates(context, batch, asked.filters)
         if len(kept) >= wanted:
             break
+    _record_choice(context, asked, kept[:wanted])
     return CandidateList(
         tuple(kept[:wanted]),
         ranking.legs,
@@ -145,13 +146,15 @@ def rank_distinct(
         fresh = [hit for hit in ranking.hits if hit.chunk_id not in read]
         with notes.stage("read"):
             for batch in _batches(fresh):
-                kept += _limit_per_document(load_candidates(context, batch, asked.filters), per_document, seen)
+                candidates = load_candidates(context, batch, asked.filters)
+                kept += _limit_per_document(context, candidates, per_document, seen)
                 if len(kept) >= wanted:
                     break
         read = frozenset(hit.chunk_id for hit in ranking.hits)
         if len(ranking.hits) < depth:
             break
         depth *= _DEPTH_FACTOR
+    _record_choice(context, asked, kept[:wanted])
     return CandidateList(
         tuple(kept[:wanted]),
         ranking.legs,
@@ -268,8 +271,11 @@ def _cached_ranking(
         fusion=fusion,
         vectors=rankings.vectors,
         sparse_weight=sparse_weight,
+        records=context.record is not None,
     )
     ranking = reorder(context, asked, ranking)
+    if context.record is not None:
+        context.record.rankings.append(ranking)
     rankings.put(key, ranking, _complete_legs(context, own.hybrid))
     return ranking, False
 
@@ -317,8 +323,18 @@ def load_candidates(context: RequestContext, hits: Sequence[Hit], filters: Filte
     check_deadline()
     known = context.index.catalogue.passages([hit.chunk_id for hit in hits], filters.project)
     admits = context.index.admits
-    candidates = (Candidate(known[hit.chunk_id], hit) for hit in hits if hit.chunk_id in known)
-    return tuple(candidate for candidate in candidates if admits(filters, candidate.passage.document))
+    candidates = [Candidate(known[hit.chunk_id], hit) for hit in hits if hit.chunk_id in known]
+    admitted = tuple(candidate for candidate in candidates if admits(filters, candidate.passage.document))
+    if context.record is not None:
+        context.record.passed_over |= {hit.chunk_id: "catalogue" for hit in hits if hit.chunk_id not in known}
+        outside = {candidate.passage.chunk.id for candidate in candidates if candidate not in admitted}
+        context.record.passed_over |= dict.fromkeys(outside, "filters")
+    return admitted
+
+
+def _record_choice(context: RequestContext, asked: ParsedQuery, chosen: Sequence[Candidate]) -> None:
+    if context.record is not None:
+        context.record.asked, context.record.chosen = asked, chosen
 
 
 def _chunk_id_of(context: RequestContext, id: str) -> str:
@@ -338,9 +354,13 @@ def _batches(hits: Sequence[Hit], first: int = _BATCH_SIZE) -> Iterator[Sequence
         yield hits[start : start + _BATCH_SIZE]
 
 
-def _limit_per_document(candidates: Sequence[Candidate], limit: int, seen: dict[str, int]) -> Iterator[Candidate]:
+def _limit_per_document(
+    context: RequestContext, candidates: Sequence[Candidate], limit: int, seen: dict[str, int]
+) -> Iterator[Candidate]:
     for candidate in candidates:
         document = candidate.passage.document.id
         seen[document] = seen.get(document, 0) + 1
         if seen[document] <= limit:
             yield candidate
+        elif context.record is not None:
+            context.record.passed_over[candidate.passage.chunk.id] = "per_document"
