@@ -291,9 +291,9 @@ StepName = Literal["dense", "lexical", "fusion", "graph", "reranker", "boosts", 
 class RankingStep:
     """One stage of a recorded ranking.
 
-    ``scores``: the chunks that it returned, in their order after it, and their scores. ``parts``: what each part of
-    the stage gave a chunk, by the name of the part. The parts of "boosts" are factors of the score before; of the
-    other stages they are addends of the score. ``facts``: weights and limits that hold for all chunks.
+    ``scores``: the chunks that it returned, in their order after it, and their scores. ``parts``: what each part
+    of the stage gave a chunk, by the name of the part. The parts of "boosts" are factors of the score before; of
+    the other stages they are addends of the score. ``facts``: weights and limits that hold for all chunks.
     """
 
     name: StepName

@@ -1,10 +1,12 @@
-"""``kb.search``."""
+"""``kb.search``, and the explanation of a ranking."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from winnow.server.contracts.base import (
     DESCRIBED,
@@ -16,6 +18,7 @@ from winnow.server.contracts.base import (
     ChunkId,
     Cited,
     CursorText,
+    Label,
     Limit,
     Meta,
     Payload,
@@ -66,6 +69,17 @@ class KbSearchOptions(Arguments):
     )
 
 
+ExplainedTool = Literal["semantic_search", "kb_search", "kb_retrieve_evidence"]
+# Tool -> the arguments that it takes and another one does not.
+_TAKEN_BY: Mapping[ExplainedTool, frozenset[str]] = MappingProxyType(
+    {
+        "semantic_search": frozenset({"vendor_filter", "min_score"}),
+        "kb_search": frozenset({"max_per_doc", "mode"}),
+        "kb_retrieve_evidence": frozenset({"mode"}),
+    }
+)
+
+
 class KbSearch(Arguments):
     """Arguments of ``kb.search``."""
 
@@ -83,6 +97,32 @@ class KbSearch(Arguments):
         default="fields", description="plain: vendor:x and the like are words", json_schema_extra=UNLISTED
     )
     options: KbSearchOptions = Field(default_factory=KbSearchOptions, description="how results are shown")
+
+
+class ExplainRanking(Arguments):
+    """Arguments of ``kb.explain_ranking``: those of the call whose ranking is explained, and a document."""
+
+    query: Question
+    tool: ExplainedTool = "semantic_search"
+    document: Annotated[str, StringConstraints(min_length=1, max_length=1000)] | None = None
+    top_k: int | None = Field(default=None, ge=1, le=MAX_TOP_K)
+    vendor_filter: Label | None = None
+    min_score: float = Field(default=0.0, ge=0.0, le=1.0)
+    max_per_doc: int | None = Field(default=None, ge=1, le=MAX_TOP_K)
+    mode: SearchMode | None = None
+    scope: Scope | None = None
+    filters: SearchFilters | None = None
+    syntax: Syntax = "fields"
+
+    @model_validator(mode="after")
+    def _suits_the_tool(self) -> ExplainRanking:
+        taken = _TAKEN_BY[self.tool]
+        given = {"vendor_filter": self.vendor_filter, "min_score": self.min_score}
+        given |= {"max_per_doc": self.max_per_doc, "mode": self.mode}
+        refused = [name for name, value in given.items() if value and name not in taken]
+        if refused:
+            raise ValueError(f"{self.tool} takes no {' and no '.join(refused)}")
+        return self
 
 
 class LegScores(Payload):

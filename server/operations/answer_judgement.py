@@ -76,7 +76,7 @@ def judge_answer(context: RequestContext, ranking: CandidateList) -> Judgement:
     if ranking.asked is None:
         raise ValueError("passages that were fetched by id answer no query")
     chunks = [candidate.passage.chunk.id for candidate in ranking.candidates[:_COMPARED]]
-    terms = _find_words(context, ranking.asked)
+    terms = find_words(context, ranking.asked)
     words = _look_up_words(context, ranking.asked, terms, chunks)
     missing = tuple(word for word, scores in words.items() if scores.is_missing)
     signals = measure_signals(list(words.values()), _best_cosine(context, ranking))
@@ -140,7 +140,7 @@ def _while_there_is_time(words: Sequence[str], scores: Iterator[T]) -> Iterator[
             return
 
 
-def _find_words(context: RequestContext, asked: ParsedQuery) -> Mapping[str, frozenset[str]]:
+def find_words(context: RequestContext, asked: ParsedQuery) -> Mapping[str, frozenset[str]]:
     """The content words of a question, in the forms that each language of its project gives them.
 
     The path of a document in reach is none of them: "what does a.pdf say" asks for no text with the word "pdf".

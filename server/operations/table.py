@@ -22,6 +22,7 @@ from winnow.server.operations.corpus.showing import KB_SHOW
 from winnow.server.operations.declaration import Operation
 from winnow.server.operations.evidence import KB_EXTRACT_EVIDENCE, KB_RETRIEVE_EVIDENCE
 from winnow.server.operations.excerpts import KB_EXPAND_EXCERPT, KB_READ_EXCERPT
+from winnow.server.operations.explaining.ranking import KB_EXPLAIN_RANKING
 from winnow.server.operations.fetching import FETCH
 from winnow.server.operations.graph.table import OF_GRAPH
 from winnow.server.operations.graph.vendors import FIND_VENDOR_INFO
@@ -80,6 +81,7 @@ _ALL: tuple[Operation, ...] = (
     KB_TEXT,
     KB_FIELDS,
     KB_CITE,
+    KB_EXPLAIN_RANKING,
 )
 OPERATIONS: Mapping[str, Operation] = MappingProxyType({each.name: each for each in _ALL})
 _BY_LISTED_NAME: Mapping[str, str] = MappingProxyType(

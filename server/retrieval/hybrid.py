@@ -150,9 +150,9 @@ class Retriever:
         the graph score unless ``walk`` is "none". "auto" is "hybrid_local" if there is a graph. If a leg fails the
         other one answers alone, also for ``mode="dense"``; if the graph fails the legs answer alone; ``legs``,
         ``walked`` and ``warnings`` of the ranking report it. ``vectors`` caches query vectors. ``sparse_weight``
-        (0 to 1) replaces the lexical leg's usual weight in a convex fusion; not for walks. ``records``: the ranking
-        has its ``steps``. Raises what the store raises if no leg answers, and ``WinnowError("INVALID_REQUEST")`` for
-        an invalid filter.
+        (0 to 1) replaces the lexical leg's usual weight in a convex fusion; not for walks. ``records``: the
+        ranking has its ``steps``. Raises what the store raises if no leg answers, and
+        ``WinnowError("INVALID_REQUEST")`` for an invalid filter.
         """
         conditions(filters)
         notes = SearchNotes(steps=[] if records else None)

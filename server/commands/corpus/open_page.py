@@ -110,14 +110,14 @@ async def _show(
     settings: Settings, citation: str, page: str | None, quote: str | None, *, has_image: bool
 ) -> Answer:
     async with knowledge_of(settings) as kb:
-        named = await _read_citation(kb, citation)
+        named = await read_citation(kb, citation)
         asked = {**named, "page": page or named.get("page"), "quote": quote, "image": has_image}
         return await kb.call(
             "kb.show", {name: value for name, value in asked.items() if value is not None}, kb.caller("shell")
         )
 
 
-async def _read_citation(kb: Knowledge, citation: str) -> dict[str, Any]:
+async def read_citation(kb: Knowledge, citation: str) -> dict[str, Any]:
     """The arguments of ``kb.show`` that a citation stands for."""
     text = citation.strip()
     if is_chunk_id(text):

@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "job": ("jobs", "list, show and cancel the ingests that agents asked for"),
         "reindex": ("reindex", "embed everything anew, with another model or the same"),
         "search": ("search", "search from the shell"),
+        "why": ("corpus.why", "explain a ranking, and why a document did not come"),
         "scan": ("corpus.scan", "list every match of a pattern or a quoted sentence, or count them"),
         "documents": ("corpus.documents", "list documents, or count them by a field"),
         "read": ("corpus.read", "read a document"),

@@ -24,8 +24,8 @@ if TYPE_CHECKING:  # imports numerical libraries, which would delay the handshak
     from winnow.server.retrieval.hybrid import Mode
 
 # The greatest depth to which a ranking is read for passages of further documents, and the factor of each step.
-_MAX_DEPTH = 6_400
-_DEPTH_FACTOR = 4
+MAX_DEPTH = 6_400
+DEPTH_FACTOR = 4
 _BATCH_SIZE = 32
 _NAMED, _OPERATOR_CHARS = 2, 60  # operators in a warning, and of each
 
@@ -139,7 +139,7 @@ def rank_distinct(
     kept: list[Candidate] = []
     ranking, cache_hit, read, depth = _EMPTY, True, frozenset[str](), MAX_TOP_K
     notes = SearchNotes()
-    while len(kept) < wanted and depth <= _MAX_DEPTH:
+    while len(kept) < wanted and depth <= MAX_DEPTH:
         ranking, is_cached = _cached_ranking(context, asked, generation, depth, ranking_method, mode)
         cache_hit = cache_hit and is_cached
         notes.add({} if is_cached else ranking.stages)
@@ -153,7 +153,7 @@ def rank_distinct(
         read = frozenset(hit.chunk_id for hit in ranking.hits)
         if len(ranking.hits) < depth:
             break
-        depth *= _DEPTH_FACTOR
+        depth *= DEPTH_FACTOR
     _record_choice(context, asked, kept[:wanted])
     return CandidateList(
         tuple(kept[:wanted]),
@@ -278,6 +278,12 @@ def _cached_ranking(
         context.record.rankings.append(ranking)
     rankings.put(key, ranking, _complete_legs(context, own.hybrid))
     return ranking, False
+
+
+def rank_at_depth(context: RequestContext, asked: ParsedQuery, depth: int, mode: SearchMode) -> Ranking:
+    """The ranking of so many passages that a deeper look at the same query gives."""
+    generation = generation_of(context, asked.filters)
+    return _cached_ranking(context, asked, generation, depth, "", mode)[0]
 
 
 def _complete_legs(context: RequestContext, is_hybrid: bool) -> Legs:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 
-from winnow.server.models import Filters, NumberRange
+from winnow.server.models import Document, Filters, NumberRange
 from winnow.server.operations.base import Store
 from winnow.server.storage.base import FACTS
 from winnow.server.text.matching import field_numbers, fold_label
@@ -56,6 +56,15 @@ def empty_filter_warnings(store: Store, bounds: Filters, reach: Filters, asked: 
     return tuple(
         f"no document in reach has {part.name} {_quote(part.value)}; {part.list_near()}" for part in empty[:_NAMED]
     )
+
+
+def excluding_filters(store: Store, reach: Filters, asked: Filters, document: Document) -> list[str]:
+    """The filters of a call that leave out a document in reach, each with its value."""
+    return [
+        f"{part.name} {_quote(part.value)}"
+        for part in _parts(store, reach, asked)
+        if not store.admits(part.alone, document)
+    ]
 
 
 def near_documents(store: Store, reach: Filters, name: str) -> str:
@@ -126,6 +135,15 @@ def _parts(store: Store, reach: Filters, asked: Filters) -> Iterator[_Part]:
     if asked.updated_after:
         dated = replace(reach, updated_after=asked.updated_after)
         yield part("a date after", asked.updated_after, dated, _near_date)
+    if asked.updated_before:
+        dated = replace(reach, updated_before=asked.updated_before)
+        yield part("a date before", asked.updated_before, dated, _near_date)
+    if asked.environment != reach.environment:
+        labelled = replace(reach, environment=asked.environment)
+        yield part("environment", asked.environment, labelled, _near_label("environment"))
+    if asked.repositories != reach.repositories:
+        labelled = replace(reach, repositories=asked.repositories)
+        yield part("repository", ", ".join(asked.repositories), labelled, _near_label("repository"))
 
 
 _Near = Callable[[Store, Filters, str], str]

@@ -39,4 +39,4 @@ class RankingRecord:
 
     def ranking_of(self, chunk: str) -> Ranking | None:
         """The ranking that a passage was read from, or would be; None if none has it."""
-        return next((ranking for ranking in self.rankings if chunk in ranking.steps[-1].scores), None)
+        return next((each for each in self.rankings if any(hit.chunk_id == chunk for hit in each.hits)), None)
