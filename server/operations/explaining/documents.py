@@ -158,8 +158,10 @@ def _explain_ranked(search: _Search, known: ExplainedDocument, passages: Sequenc
     chunks = [passage.chunk.id for passage in passages]
     has, lacks = split_by_document(search.context, search.asked, chunks)
     record = search.record if _rank(search.record, chunks) else _look_deeper(search, chunks)
-    best = _best_passages(search, record, passages)
-    shown = explain_passages(record, best)
+    ranked = {hit.chunk_id for ranking in record.rankings for hit in ranking.hits}
+    rest = [chunk for chunk in chunks if chunk not in ranked][: MAX_TOP_K * DEPTH_FACTOR]
+    rated = {hit.chunk_id: hit for hit in _rate(search, rest)}
+    shown = explain_passages(record, _best_passages(record, passages, rated), rated=rated)
     came = {row.section_id: row.rank for row in search.rows}
     known = replace(
         known,
@@ -167,7 +169,7 @@ def _explain_ranked(search: _Search, known: ExplainedDocument, passages: Sequenc
         lacks=lacks,
         passages=tuple(replace(each, rank=came.get(each.section_id)) for each in shown),
     )
-    outcome, sentence, advice = _decide(search, record, known, chunks)
+    outcome, sentence, advice = _decide(search, record, known, chunks, rated)
     return replace(known, outcome=outcome, sentence=sentence, next=advice)
 
 
@@ -196,15 +198,13 @@ def _look_deeper(search: _Search, chunks: Sequence[str]) -> RankingRecord:
     return deep
 
 
-def _best_passages(search: _Search, record: RankingRecord, passages: Sequence[Passage]) -> list[Passage]:
+def _best_passages(record: RankingRecord, passages: Sequence[Passage], rated: Iterable[str]) -> list[Passage]:
     """The best of the passages: those that were ranked by rank, then the others by their scores in the legs."""
     by_id = {passage.chunk.id: passage for passage in passages}
     ranked = dict.fromkeys(
         hit.chunk_id for ranking in record.rankings for hit in ranking.hits if hit.chunk_id in by_id
     )
-    rest = [id for id in by_id if id not in ranked]
-    order = [*ranked, *(hit.chunk_id for hit in _rate(search, rest[: MAX_TOP_K * DEPTH_FACTOR]))]
-    return [by_id[id] for id in dict.fromkeys([*order, *by_id])][:_SHOWN]
+    return [by_id[id] for id in dict.fromkeys([*ranked, *rated, *by_id])][:_SHOWN]
 
 
 def _rate(search: _Search, chunks: Sequence[str]) -> Sequence[Hit]:
@@ -217,7 +217,11 @@ def _rate(search: _Search, chunks: Sequence[str]) -> Sequence[Hit]:
 
 
 def _decide(
-    search: _Search, record: RankingRecord, known: ExplainedDocument, chunks: Sequence[str]
+    search: _Search,
+    record: RankingRecord,
+    known: ExplainedDocument,
+    chunks: Sequence[str],
+    rated: Mapping[str, Hit],
 ) -> tuple[Outcome, str, str]:
     """The outcome for ranked passages, a sentence, and what to do next."""
     rows = [row for row in search.rows if row.section_id in chunks]
@@ -240,7 +244,7 @@ def _decide(
     rank = _rank(record, chunks)
     if rank is not None:
         return _decide_rank(search, record, known, rank)
-    return _decide_unranked(search, known, chunks)
+    return _decide_unranked(search, known, rated)
 
 
 def _decide_cut(search: _Search, score: float) -> tuple[Outcome, str, str]:
@@ -282,6 +286,8 @@ def _decide_rank(
         sentence += "; " + "; ".join(_compare_legs(search, best))
     if known.lacks:
         sentence += f"; no passage of it has {_quote_all(known.lacks)}"
+    if (best.score or 0.0) < search.request.min_score:
+        sentence += f"; --min-score {search.request.min_score:g} leaves it out as well"
     return "below_depth" if is_deep else "below_top_k", sentence, advice
 
 
@@ -324,10 +330,11 @@ def _compare_legs(search: _Search, best: ExplainedPassage) -> Iterator[str]:
             yield f"the {leg.leg} leg has it {place} with {leg.score:.3f}, {last}"
 
 
-def _decide_unranked(search: _Search, known: ExplainedDocument, chunks: Sequence[str]) -> tuple[Outcome, str, str]:
-    rated = _rate(search, chunks[: MAX_TOP_K * DEPTH_FACTOR])
+def _decide_unranked(
+    search: _Search, known: ExplainedDocument, rated: Mapping[str, Hit]
+) -> tuple[Outcome, str, str]:
     legs = search.record.rankings[0].legs
-    if legs != "lexical-only" and not any(hit.dense is not None for hit in rated):
+    if legs != "lexical-only" and not any(hit.dense is not None for hit in rated.values()):
         return (
             "no_vectors",
             "it did not come: the index has no vectors of its passages",
@@ -340,7 +347,7 @@ def _decide_unranked(search: _Search, known: ExplainedDocument, chunks: Sequence
             f"it did not come: words alone rank here, and it has none of the query's{lacks}",
             "use words of the document; with an embedding model it is also found by meaning (winnow model)",
         )
-    best = max((hit.score for hit in rated), default=0.0)
+    best = max((hit.score for hit in rated.values()), default=0.0)
     return (
         "below_depth",
         f"it did not come: it is below the {MAX_DEPTH:,} best passages, with a score of {best:.3f}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from winnow.server.bibliographies.locators import cited_fields
 from winnow.server.models import Hit, Passage, Ranking, RankingStep
@@ -21,11 +22,15 @@ def explain_passages(
     *,
     is_row: bool = False,
     quotes: Mapping[str, int] | None = None,
+    rated: Mapping[str, Hit] = MappingProxyType({}),
 ) -> tuple[ExplainedPassage, ...]:
-    """These passages, each by the ranking that it was read from. ``is_row``: they are the rows of the answer."""
+    """These passages, each by the ranking that it was read from. ``is_row``: they are the rows of the answer.
+
+    ``rated``: the scores of passages that no ranking has.
+    """
     ranks = _Ranks()
     return tuple(
-        _explain(record, ranks, passage, number if is_row else None, quotes)
+        _explain(record, ranks, passage, number if is_row else None, quotes, rated)
         for number, passage in enumerate(passages, start=1)
     )
 
@@ -49,11 +54,13 @@ def _explain(
     passage: Passage,
     row: int | None,
     quotes: Mapping[str, int] | None,
+    rated: Mapping[str, Hit],
 ) -> ExplainedPassage:
     chunk = passage.chunk.id
     ranking = record.ranking_of(chunk)
-    hit = find_hit(ranking, chunk) if ranking else None
+    hit = find_hit(ranking, chunk) if ranking else rated.get(chunk)
     steps = ranking.steps if ranking else ()
+    legs = _leg_scores(steps, ranks, chunk, hit) if ranking else _rated_legs(hit)
     return ExplainedPassage(
         section_id=chunk,
         document_id=passage.document.id,
@@ -63,7 +70,7 @@ def _explain(
         rank=row,
         ranked=ranks.of(steps[-1], chunk) if steps else None,
         score=hit.score if hit else None,
-        legs=tuple(_leg_scores(steps, ranks, chunk, hit)),
+        legs=tuple(legs),
         steps=tuple(_step_scores(steps, ranks, chunk)),
         quotes=quotes.get(chunk) if quotes is not None else None,
     )
@@ -93,6 +100,12 @@ def _leg_scores(steps: Sequence[RankingStep], ranks: _Ranks, chunk: str, hit: Hi
                 step.scores.get(chunk) if score is None else score,
                 _rounded(shares.get(step.name, {}).get(chunk)),
             )
+
+
+def _rated_legs(hit: Hit | None) -> Iterator[LegScore]:
+    for leg, score in (("dense", hit.dense), ("lexical", hit.lexical)) if hit else ():
+        if score is not None:
+            yield LegScore(leg, None, score, None)
 
 
 def _step_scores(steps: Sequence[RankingStep], ranks: _Ranks, chunk: str) -> Iterator[StepScore]:

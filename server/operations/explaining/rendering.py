@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from winnow.server.text.printable import one_line
+from winnow.server.text.sizes import count_of
 
 _LEGS = ("dense", "lexical")
 _STEP_NAMES: Mapping[str, str] = {
@@ -16,8 +17,10 @@ _STEP_NAMES: Mapping[str, str] = {
     "phrases": "phrases",
     "diversity": "diversity",
 }
-_ABOUT_COLUMNS = "each leg: rank, score, and what it adds to the score; ~ for a score that the leg did not rank"
-_EMPTY_LEG = "-"
+_RANK, _SCORE, _SHARE = 7, 9, 7  # widths of a leg's columns
+_ABOUT_COLUMNS = (
+    "of each leg: the rank in it (~ where it did not return the passage), its score, its share of the row's score"
+)
 
 
 def render_explanation(payload: Mapping[str, Any], rows: int) -> list[str]:
@@ -27,7 +30,8 @@ def render_explanation(payload: Mapping[str, Any], rows: int) -> list[str]:
     return [
         *_search_lines(payload),
         "",
-        *(_table(shown, legs) if shown else ["no rows"]),
+        *(("no rows",) if not payload["results"] else ()),
+        *((_ABOUT_COLUMNS, *_table(shown, legs)) if shown else ()),
         *_rest(len(payload["results"]), rows),
         *(["", *_document_lines(payload["document"], legs)] if payload["document"] else ()),
     ]
@@ -35,7 +39,7 @@ def render_explanation(payload: Mapping[str, Any], rows: int) -> list[str]:
 
 def _rest(of_all: int, rows: int) -> Iterator[str]:
     if of_all > rows:
-        yield f"... and {of_all - rows} more (--rows {of_all})"
+        yield f"... {of_all - rows} {'more' if rows else 'rows'}: --rows {of_all}"
 
 
 def _search_lines(payload: Mapping[str, Any]) -> Iterator[str]:
@@ -45,8 +49,9 @@ def _search_lines(payload: Mapping[str, Any]) -> Iterator[str]:
     )
     weight = fusion.get("lexical_weight")
     weights = f" (lexical {weight:g}, dense {1 - weight:g})" if weight is not None else ""
+    what = "passages read by" if payload["tool"] == "kb_retrieve_evidence" else "rows of"
     yield (
-        f"{len(payload['results'])} rows of {payload['tool']} in project {payload['project']}, of "
+        f"{len(payload['results'])} {what} {payload['tool']} in project {payload['project']}, of "
         f"{payload['ranked']:,} passages ranked: {how}{weights}{_graph_words(payload)}"
     )
     query = payload["query"]
@@ -56,9 +61,10 @@ def _search_lines(payload: Mapping[str, Any]) -> Iterator[str]:
         scores = f", scores {leg['best']:.3f} to {leg['last']:.3f}" if leg["returned"] else ""
         yield f"{leg['leg']:<8} {leg['returned']:>5,} of at most {leg['depth']:,} passages{scores}"
     yield from _verdict_lines(payload["verdict"])
+    within = "that passes the filters has" if query["filters"] else "searched has"
     for word in payload["missing_words"]:
-        near = f"; near it: {', '.join(word['nearest'])}" if word["nearest"] else ""
-        yield f"no document searched has {one_line(word['word'], 60)!r}{near}"
+        near = f"; did you mean {' or '.join(word['nearest'])}?" if word["nearest"] else ""
+        yield f"no document {within} {one_line(word['word'], 60)!r}{near}"
 
 
 def _graph_words(payload: Mapping[str, Any]) -> str:
@@ -82,12 +88,12 @@ def _verdict_lines(verdict: Mapping[str, Any]) -> Iterator[str]:
 
 def _table(rows: Sequence[Mapping[str, Any]], legs: Sequence[str]) -> Iterator[str]:
     """A line of ranks, scores and shares for each passage, and one of its place and the later steps."""
-    yield _ABOUT_COLUMNS
-    yield f"{'':>6} {'score':>6}" + "".join(f"  {leg:^22}" for leg in legs)
+    heads = "".join(f"{leg:>{_RANK + 2}}{'score':>{_SCORE}}{'share':>{_SHARE}}" for leg in legs)
+    yield f"{'':>6} {'score':>6}{heads}"
     for row in rows:
         number = f"{row['rank']}." if row["rank"] else f"({row['ranked']:,})" if row["ranked"] else "(-)"
         score = f"{row['score']:.3f}" if row["score"] is not None else "-"
-        yield f"{number:>6} {score:>6}" + "".join(f"  {_leg_cell(row, leg)}" for leg in legs) + _quotes(row)
+        yield f"{number:>6} {score:>6}" + "".join(_leg_cell(row, leg) for leg in legs) + _quotes(row)
         yield f"       {' | '.join(filter(None, (row['file'], row['place'])))}"
         if later := "; ".join(_later_steps(row)):
             yield f"       {later}"
@@ -96,14 +102,14 @@ def _table(rows: Sequence[Mapping[str, Any]], legs: Sequence[str]) -> Iterator[s
 def _leg_cell(row: Mapping[str, Any], leg: str) -> str:
     found = next((each for each in row["legs"] if each["leg"] == leg), None)
     if found is None or found["score"] is None:
-        return f"{_EMPTY_LEG:^22}"
+        return f"{'-':>{_RANK + 2}}{'':>{_SCORE + _SHARE}}"
     rank = f"{found['rank']:,}" if found["rank"] else "~"
     share = f"{found['share']:+.3f}" if found["share"] is not None else ""
-    return f"{rank:>6} {found['score']:>8.3f} {share:>6}"
+    return f"{rank:>{_RANK + 2}}{found['score']:>{_SCORE}.3f}{share:>{_SHARE}}"
 
 
 def _quotes(row: Mapping[str, Any]) -> str:
-    return "" if row["quotes"] is None else f"  {row['quotes']} quotes"
+    return "" if row["quotes"] is None else f"  {count_of(row['quotes'], 'quote')}"
 
 
 def _later_steps(row: Mapping[str, Any]) -> Iterator[str]:
@@ -126,5 +132,5 @@ def _document_lines(document: Mapping[str, Any], legs: Sequence[str]) -> Iterato
     if document["words"]:
         yield f"  it has {', '.join(one_line(word, 60) for word in document['words'])}"
     if document["passages"]:
-        yield "  its best passages, with their rank among all in brackets where they did not come:"
+        yield "  its best passages (in brackets: the rank among all of one that did not come):"
         yield from _table(document["passages"], legs)
