@@ -33,7 +33,7 @@ def convex_shares(
     sparse_weight: float = SPARSE_WEIGHT,
     background: float = 0.0,
 ) -> tuple[Shares, Shares]:
-    """What the dense and the sparse scores each add to their weighted sum, which lies in 0..1.
+    """The addends of the weighted sum of dense and sparse scores; the sums lie in 0..1.
 
     An absent or negative score counts as 0. ``background`` is subtracted from the dense scores.
 
@@ -59,7 +59,7 @@ def reciprocal_rank_fusion(rankings: Iterable[Sequence[str]], k: int = RRF_K) ->
 
 
 def reciprocal_rank_shares(ranking: Sequence[str], k: int = RRF_K) -> Shares:
-    """What one ranking adds to the sum of ``reciprocal_rank_fusion``."""
+    """The addends of one ranking in the sums of ``reciprocal_rank_fusion``."""
     return {chunk: 1 / (k + rank) for rank, chunk in enumerate(ranking)}
 
 

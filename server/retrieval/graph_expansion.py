@@ -162,5 +162,5 @@ def combine_scores(fused: float, graph_score: float, weight: float) -> float:
 
 
 def graph_shares(fused: float, graph_score: float, weight: float) -> tuple[float, float]:
-    """What the fused score and the graph score each add to the score of ``combine_scores``."""
+    """The addends of the fused score and of the graph score in the score of ``combine_scores``."""
     return fused / (1 + weight), weight * sqrt(graph_score) / (1 + weight)

@@ -131,6 +131,7 @@ CALLS: dict[str, Callable[[str], dict[str, Any]]] = {
     "kb.fields": lambda chunk: {"document": chunk},
     "kb.show": lambda chunk: {"passage_id": chunk},
     "kb.cite": lambda chunk: {"rows": [{"id": chunk}]},
+    "kb.explain_ranking": lambda _: {"query": QUESTION, "top_k": 100},
     "graph.describe": lambda chunk: {"ids": [chunk]},
     "graph.expand": lambda chunk: {"ids": [chunk], "hops": 5, "page_size": 200},
     "graph.paths": lambda chunk: {"from_ids": [chunk], "to_ids": ["acme"]},
@@ -177,6 +178,7 @@ SEARCHES = (
     "graph.sections_for_entities",
     "find_vendor_info",
     "vector.query.search",
+    "kb.explain_ranking",
 )
 WITH_ID = [name for name, arguments in CALLS.items() if "chunk" in str(arguments("chunk"))]
 WALKS = tuple(name for name in WITH_ID if name.startswith("graph."))

@@ -133,6 +133,7 @@ RANKED: Mapping[str, tuple[dict[str, Any], tuple[str | int, ...]]] = {
     "search_sections": ({"query": "proxy zebra"}, ("results", 0, "source")),
     "query_hybrid": ({"text": "proxy zebra"}, ("hybrid_enabled",)),
     "vector.query.search": ({"query": "proxy zebra"}, ("results", 0, "source")),
+    "kb.explain_ranking": ({"query": "proxy zebra"}, ("search_mode",)),
 }
 # "query" ranks by vectors alone in every project. Of other settings, the research tools use top_k and
 # max_chars_per_chunk, ingests labels and languages, kb.cite the style, and every ranking by both legs fusion. No

@@ -1,4 +1,4 @@
-"""Why one document came with a search, or did not: the outcome, and what to do next.
+"""The reason why one document came with a search or did not, and what to do next.
 
 The reasons are looked for in the order in which they take effect: the index, the project, the filters, the legs,
 the order of the rows, the end of the answer.
@@ -17,7 +17,7 @@ from winnow.server.ids import is_chunk_id
 from winnow.server.models import Document, Filters, Hit, Passage
 from winnow.server.operations.base import RequestContext
 from winnow.server.operations.explaining.passages import explain_passages
-from winnow.server.operations.explaining.records import ExplainedDocument, ExplainedPassage, Outcome
+from winnow.server.operations.explaining.records import DocumentOutcome, Outcome, RankedPassage
 from winnow.server.operations.explaining.words import split_by_document
 from winnow.server.operations.ranking.candidates import DEPTH_FACTOR, MAX_DEPTH, leg_mode, rank_at_depth
 from winnow.server.operations.ranking.nearest import excluding_filters, near_documents
@@ -45,7 +45,7 @@ class _Search:
     request: ExplainRanking
     record: RankingRecord
     asked: ParsedQuery
-    rows: Sequence[ExplainedPassage]
+    rows: Sequence[RankedPassage]
 
 
 def explain_document(
@@ -53,9 +53,9 @@ def explain_document(
     request: ExplainRanking,
     record: RankingRecord,
     asked: ParsedQuery,
-    rows: Sequence[ExplainedPassage],
-) -> ExplainedDocument:
-    """Why the document of the request came or did not.
+    rows: Sequence[RankedPassage],
+) -> DocumentOutcome:
+    """Explain why the document of the request came or did not.
 
     Raises ``WinnowError("INVALID_REQUEST")`` for a title that several documents have.
     """
@@ -65,7 +65,7 @@ def explain_document(
     document, passages = _find(context, bounds, name)
     if document is None:
         return _explain_unknown(search, bounds, name)
-    known = ExplainedDocument(name, "came", "", "", one_line(document.uri, 1_000), document.id, document.project)
+    known = DocumentOutcome(name, "came", "", "", one_line(document.uri, 1_000), document.id, document.project)
     if excluded := _excluding(search, bounds, document):
         return replace(
             known,
@@ -105,12 +105,12 @@ def _find(context: RequestContext, bounds: Filters, name: str) -> tuple[Document
     return found[0], [known[id] for id in ids if id in known]
 
 
-def _explain_unknown(search: _Search, bounds: Filters, name: str) -> ExplainedDocument:
+def _explain_unknown(search: _Search, bounds: Filters, name: str) -> DocumentOutcome:
     """The explanation for a document that the project does not have, or that is outside the settings' scope."""
     others = _find_elsewhere(search.context, bounds, name)
     if others:
         listed = ", ".join(map(repr, others[:_NAMED_PROJECTS]))
-        return ExplainedDocument(
+        return DocumentOutcome(
             name,
             "other_project",
             f"it did not come: it is not in project {bounds.project!r}, but in {listed}",
@@ -118,7 +118,7 @@ def _explain_unknown(search: _Search, bounds: Filters, name: str) -> ExplainedDo
             project=others[0],
         )
     near = near_documents(search.context.index, bounds, name)
-    return ExplainedDocument(
+    return DocumentOutcome(
         name,
         "not_indexed",
         f"it did not come: project {bounds.project!r} has no document of this path, title or id; {near}",
@@ -153,7 +153,7 @@ def _excluding(search: _Search, bounds: Filters, document: Document) -> list[str
     return excluding_filters(search.context.index, bounds, filters, document) or ["the scope of the call"]
 
 
-def _explain_ranked(search: _Search, known: ExplainedDocument, passages: Sequence[Passage]) -> ExplainedDocument:
+def _explain_ranked(search: _Search, known: DocumentOutcome, passages: Sequence[Passage]) -> DocumentOutcome:
     """The explanation for a document that passes the filters: its best passages, and what became of them."""
     chunks = [passage.chunk.id for passage in passages]
     has, lacks = split_by_document(search.context, search.asked, chunks)
@@ -219,7 +219,7 @@ def _rate(search: _Search, chunks: Sequence[str]) -> Sequence[Hit]:
 def _decide(
     search: _Search,
     record: RankingRecord,
-    known: ExplainedDocument,
+    known: DocumentOutcome,
     chunks: Sequence[str],
     rated: Mapping[str, Hit],
 ) -> tuple[Outcome, str, str]:
@@ -232,15 +232,9 @@ def _decide(
     for chunk in chunks:
         if chunk in chosen:
             return _decide_cut(search, chosen[chunk].score or 0.0)
-    passed = {search.record.passed_over[chunk] for chunk in chunks if chunk in search.record.passed_over}
-    if "per_document" in passed:
-        return _decide_pooled(search, known)
-    if passed:
-        return (
-            "out_of_date",
-            "it did not come: the index has it as it was, and the catalogue as it is now",
-            "bring both in line: winnow ingest PATH --repair",
-        )
+    others = [row for row in search.rows if row.document_id == known.document_id]
+    if search.request.tool == "kb_search" and others:  # the asked for is one passage, and not a row
+        return _decide_pooled(others, search.request.max_per_doc or 1)
     rank = _rank(record, chunks)
     if rank is not None:
         return _decide_rank(search, record, known, rank)
@@ -261,20 +255,17 @@ def _decide_cut(search: _Search, score: float) -> tuple[Outcome, str, str]:
     )
 
 
-def _decide_pooled(search: _Search, known: ExplainedDocument) -> tuple[Outcome, str, str]:
-    rows = [row for row in search.rows if row.document_id == known.document_id]
-    stands = (
-        f"row {rows[0].rank} stands for its document" if rows else "its document has enough passages before it"
-    )
+def _decide_pooled(others: Sequence[RankedPassage], most: int) -> tuple[Outcome, str, str]:
+    """The outcome for a passage whose document has as many rows as it may have."""
     return (
         "same_document",
-        f"it did not come: {stands}, and an answer of kb_search has {search.request.max_per_doc or 1} of each",
-        f"show more of one document: --per-document {(search.request.max_per_doc or 1) + 2}",
+        f"it did not come: row {others[0].rank} stands for its document, of which {most} may come",
+        f"show more of one document: --per-document {most + 2}",
     )
 
 
 def _decide_rank(
-    search: _Search, record: RankingRecord, known: ExplainedDocument, rank: int
+    search: _Search, record: RankingRecord, known: DocumentOutcome, rank: int
 ) -> tuple[Outcome, str, str]:
     best, is_deep = known.passages[0], record is not search.record
     sentence = f"it did not come: its best passage is ranked {rank:,}{_ordinal(rank)}, {_compare(search, best)}"
@@ -291,7 +282,7 @@ def _decide_rank(
     return "below_depth" if is_deep else "below_top_k", sentence, advice
 
 
-def _row_number(search: _Search, record: RankingRecord, known: ExplainedDocument) -> int:
+def _row_number(search: _Search, record: RankingRecord, known: DocumentOutcome) -> int:
     """The row that the document would have: the passages before it that its tool shows, and one more."""
     hits = record.rankings[-1].hits
     ids = [hit.chunk_id for hit in hits]
@@ -307,7 +298,7 @@ def _row_number(search: _Search, record: RankingRecord, known: ExplainedDocument
     return rows
 
 
-def _compare(search: _Search, best: ExplainedPassage) -> str:
+def _compare(search: _Search, best: RankedPassage) -> str:
     """The score of a passage, and the last one that came."""
     if not search.rows:
         return f"with a score of {best.score or 0:.3f}"
@@ -315,7 +306,7 @@ def _compare(search: _Search, best: ExplainedPassage) -> str:
     return f"with a score of {best.score or 0:.3f}; the last of {len(search.rows)} rows has {last.score or 0:.3f}"
 
 
-def _compare_legs(search: _Search, best: ExplainedPassage) -> Iterator[str]:
+def _compare_legs(search: _Search, best: RankedPassage) -> Iterator[str]:
     """For each leg the rank and the score of a passage, and of the last that the leg returned."""
     steps = {step.name: step for step in search.record.rankings[-1].steps}
     for leg in best.legs:
@@ -331,7 +322,7 @@ def _compare_legs(search: _Search, best: ExplainedPassage) -> Iterator[str]:
 
 
 def _decide_unranked(
-    search: _Search, known: ExplainedDocument, rated: Mapping[str, Hit]
+    search: _Search, known: DocumentOutcome, rated: Mapping[str, Hit]
 ) -> tuple[Outcome, str, str]:
     legs = search.record.rankings[0].legs
     if legs != "lexical-only" and not any(hit.dense is not None for hit in rated.values()):
@@ -355,7 +346,7 @@ def _decide_unranked(
     )
 
 
-def _narrow(known: ExplainedDocument) -> str:
+def _narrow(known: DocumentOutcome) -> str:
     """The advice to search in the document alone."""
     path = f'"{known.file}"' if " " in known.file else known.file
     return f"search in it alone: add path:{path} to the query"

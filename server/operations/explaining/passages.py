@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from winnow.server.bibliographies.locators import cited_fields
 from winnow.server.models import Hit, Passage, Ranking, RankingStep
-from winnow.server.operations.explaining.records import ExplainedPassage, LegScore, StepScore
+from winnow.server.operations.explaining.records import LegScore, RankedPassage, StepScore
 from winnow.server.operations.kb import title_of
 from winnow.server.operations.ranking.recording import RankingRecord
 from winnow.server.text.printable import one_line
@@ -23,7 +23,7 @@ def explain_passages(
     is_row: bool = False,
     quotes: Mapping[str, int] | None = None,
     rated: Mapping[str, Hit] = MappingProxyType({}),
-) -> tuple[ExplainedPassage, ...]:
+) -> tuple[RankedPassage, ...]:
     """These passages, each by the ranking that it was read from. ``is_row``: they are the rows of the answer.
 
     ``rated``: the scores of passages that no ranking has.
@@ -55,13 +55,13 @@ def _explain(
     row: int | None,
     quotes: Mapping[str, int] | None,
     rated: Mapping[str, Hit],
-) -> ExplainedPassage:
+) -> RankedPassage:
     chunk = passage.chunk.id
     ranking = record.ranking_of(chunk)
     hit = find_hit(ranking, chunk) if ranking else rated.get(chunk)
     steps = ranking.steps if ranking else ()
     legs = _leg_scores(steps, ranks, chunk, hit) if ranking else _rated_legs(hit)
-    return ExplainedPassage(
+    return RankedPassage(
         section_id=chunk,
         document_id=passage.document.id,
         file=one_line(passage.document.uri, 1_000),

@@ -24,10 +24,10 @@ from winnow.server.operations.evidence import retrieve_evidence
 from winnow.server.operations.explaining.documents import explain_document
 from winnow.server.operations.explaining.passages import explain_passages
 from winnow.server.operations.explaining.records import (
-    ExplainedPassage,
     ExplainedVerdict,
     LegSummary,
     QueryReading,
+    RankedPassage,
     RankingExplanation,
     VerdictSignal,
 )
@@ -150,9 +150,7 @@ def _judged(context: RequestContext, record: RankingRecord, asked: ParsedQuery) 
     )
 
 
-def _explain_rows(
-    context: RequestContext, request: ExplainRanking, answer: Answer
-) -> tuple[ExplainedPassage, ...]:
+def _explain_rows(context: RequestContext, request: ExplainRanking, answer: Answer) -> tuple[RankedPassage, ...]:
     """The rows of the answer in order; of evidence, the passages that were read, with their quotes."""
     if request.tool == "kb_retrieve_evidence":
         chunks = [candidate.passage.chunk.id for candidate in _record_of(context).chosen]

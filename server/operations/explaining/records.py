@@ -13,7 +13,6 @@ Outcome = Literal[
     "other_project",
     "filtered",
     "no_text",
-    "out_of_date",
     "same_document",
     "min_score",
     "budget",
@@ -60,7 +59,7 @@ class StepScore:
 
 
 @dataclass(frozen=True, slots=True)
-class ExplainedPassage:
+class RankedPassage:
     """A passage, its place in the answer, and how it got there.
 
     ``rank`` is that of the row, None for a passage that did not come; ``ranked`` its place among all passages
@@ -110,7 +109,7 @@ class VerdictSignal:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedVerdict:
-    """Whether the rows answer the query, as ``kb_retrieve_evidence`` judges it, and why."""
+    """The judgement of ``kb_retrieve_evidence`` whether the rows answer the query, and its signals."""
 
     verdict: str
     confidence: float
@@ -119,8 +118,8 @@ class ExplainedVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class ExplainedDocument:
-    """Why one document came or did not: the outcome, a sentence that says so, and what to do next.
+class DocumentOutcome:
+    """The reason why one document came or did not: the outcome, a sentence, and what to do next.
 
     ``passages`` are its best ones, whether they came or not. ``words`` and ``lacks``: words of the query that it
     has and lacks. ``project``: the project that has it, "" if none in reach has.
@@ -133,14 +132,14 @@ class ExplainedDocument:
     file: str = ""
     document_id: str = ""
     project: str = ""
-    passages: Sequence[ExplainedPassage] = ()
+    passages: Sequence[RankedPassage] = ()
     words: Sequence[str] = ()
     lacks: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RankingExplanation:
-    """How a ranking came about. ``steps``: those after the legs, in order, with their weights and limits."""
+    """The explanation of a ranking. ``steps``: those after the legs, in order, with their weights and limits."""
 
     tool: str
     project: str
@@ -151,10 +150,10 @@ class RankingExplanation:
     legs: Sequence[LegSummary]
     steps: Sequence[Mapping[str, Any]]
     ranked: int
-    results: Sequence[ExplainedPassage]
+    results: Sequence[RankedPassage]
     missing_words: Sequence[MissingWord]
     verdict: ExplainedVerdict
-    document: ExplainedDocument | None = None
+    document: DocumentOutcome | None = None
     warnings: Sequence[str] = field(default=())
 
     def to_payload(self) -> dict[str, Any]:

@@ -113,7 +113,7 @@ def _quotes(row: Mapping[str, Any]) -> str:
 
 
 def _later_steps(row: Mapping[str, Any]) -> Iterator[str]:
-    """What the steps after the fusion did: the parts of the score, and the rank and the score that they gave."""
+    """The steps after the fusion: the parts of the score, and the rank and the score that they gave."""
     for step in row["steps"]:
         if step["step"] == "fusion":
             continue

@@ -146,8 +146,7 @@ def rank_distinct(
         fresh = [hit for hit in ranking.hits if hit.chunk_id not in read]
         with notes.stage("read"):
             for batch in _batches(fresh):
-                candidates = load_candidates(context, batch, asked.filters)
-                kept += _limit_per_document(context, candidates, per_document, seen)
+                kept += _limit_per_document(load_candidates(context, batch, asked.filters), per_document, seen)
                 if len(kept) >= wanted:
                     break
         read = frozenset(hit.chunk_id for hit in ranking.hits)
@@ -329,13 +328,8 @@ def load_candidates(context: RequestContext, hits: Sequence[Hit], filters: Filte
     check_deadline()
     known = context.index.catalogue.passages([hit.chunk_id for hit in hits], filters.project)
     admits = context.index.admits
-    candidates = [Candidate(known[hit.chunk_id], hit) for hit in hits if hit.chunk_id in known]
-    admitted = tuple(candidate for candidate in candidates if admits(filters, candidate.passage.document))
-    if context.record is not None:
-        context.record.passed_over |= {hit.chunk_id: "catalogue" for hit in hits if hit.chunk_id not in known}
-        outside = {candidate.passage.chunk.id for candidate in candidates if candidate not in admitted}
-        context.record.passed_over |= dict.fromkeys(outside, "filters")
-    return admitted
+    candidates = (Candidate(known[hit.chunk_id], hit) for hit in hits if hit.chunk_id in known)
+    return tuple(candidate for candidate in candidates if admits(filters, candidate.passage.document))
 
 
 def _record_choice(context: RequestContext, asked: ParsedQuery, chosen: Sequence[Candidate]) -> None:
@@ -360,13 +354,9 @@ def _batches(hits: Sequence[Hit], first: int = _BATCH_SIZE) -> Iterator[Sequence
         yield hits[start : start + _BATCH_SIZE]
 
 
-def _limit_per_document(
-    context: RequestContext, candidates: Sequence[Candidate], limit: int, seen: dict[str, int]
-) -> Iterator[Candidate]:
+def _limit_per_document(candidates: Sequence[Candidate], limit: int, seen: dict[str, int]) -> Iterator[Candidate]:
     for candidate in candidates:
         document = candidate.passage.document.id
         seen[document] = seen.get(document, 0) + 1
         if seen[document] <= limit:
             yield candidate
-        elif context.record is not None:
-            context.record.passed_over[candidate.passage.chunk.id] = "per_document"

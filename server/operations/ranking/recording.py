@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from winnow.server.models import Ranking
 
@@ -17,23 +17,17 @@ if TYPE_CHECKING:
     from winnow.server.operations.ranking.candidates import Candidate
     from winnow.server.retrieval.queries import ParsedQuery
 
-# Why a ranked passage was passed over: the catalogue no longer has it, the filters do not admit it as it is now,
-# its document has enough rows.
-PassedOver = Literal["catalogue", "filters", "per_document"]
-
 
 @dataclass(slots=True)
 class RankingRecord:
-    """What the operations of one request note of their rankings.
+    """The notes of the operations of one request on their rankings.
 
     ``rankings``: in order, each deeper than the one before; a passage is read from the first that has it.
-    ``passed_over``: ranked passages that were left out, by id. ``chosen``: the passages for the answer, in order.
-    ``judgement``: of the answer, where the operation judges it.
+    ``chosen``: the passages for the answer, in order. ``judgement``: of the answer, where the operation judges it.
     """
 
     asked: ParsedQuery | None = None
     rankings: list[Ranking] = field(default_factory=list)
-    passed_over: dict[str, PassedOver] = field(default_factory=dict)
     chosen: Sequence[Candidate] = ()
     judgement: Judgement | None = None
 
