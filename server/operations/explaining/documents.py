@@ -324,25 +324,33 @@ def _compare_legs(search: _Search, best: RankedPassage) -> Iterator[str]:
 def _decide_unranked(
     search: _Search, known: DocumentOutcome, rated: Mapping[str, Hit]
 ) -> tuple[Outcome, str, str]:
-    legs = search.record.rankings[0].legs
-    if legs != "lexical-only" and not any(hit.dense is not None for hit in rated.values()):
+    first = search.record.rankings[0]
+    if first.legs == "lexical-only":
+        return _decide_without_words(search, known, first.warnings)
+    if not any(hit.dense is not None for hit in rated.values()):
         return (
             "no_vectors",
             "it did not come: the index has no vectors of its passages",
-            "mend the index: winnow ingest PATH --repair, or winnow reindex",
-        )
-    if legs == "lexical-only":
-        lacks = f": {_quote_all(known.lacks)}" if known.lacks else ""
-        return (
-            "no_match",
-            f"it did not come: words alone rank here, and it has none of the query's{lacks}",
-            "use words of the document; with an embedding model it is also found by meaning (winnow model)",
+            "mend the index: winnow reindex",
         )
     best = max((hit.score for hit in rated.values()), default=0.0)
     return (
         "below_depth",
         f"it did not come: it is below the {MAX_DEPTH:,} best passages, with a score of {best:.3f}",
         _narrow(known),
+    )
+
+
+def _decide_without_words(
+    search: _Search, known: DocumentOutcome, warnings: Sequence[str]
+) -> tuple[Outcome, str, str]:
+    """The outcome for a document without words of the query where words alone rank, which the warnings explain."""
+    lacks = f": {_quote_all(known.lacks)}" if known.lacks else ""
+    has_model = search.context.index.embedder.ready() is not None
+    return (
+        "no_vectors" if has_model else "no_match",
+        f"it did not come: words alone rank here, and it has none of the query's{lacks}",
+        "; ".join(("search for words that it has", *warnings)),
     )
 
 

@@ -158,6 +158,11 @@ class RankingExplanation:
 
     def to_payload(self) -> dict[str, Any]:
         """The explanation as JSON values, without the warnings, which an answer has beside its payload."""
-        payload = asdict(self)
-        del payload["warnings"]
-        return payload
+        return {name: _to_json(value) for name, value in asdict(self).items() if name != "warnings"}
+
+
+def _to_json(value: Any) -> Any:
+    """The value with lists in place of tuples, as a program gets it from JSON."""
+    if isinstance(value, dict):
+        return {name: _to_json(each) for name, each in value.items()}
+    return [_to_json(each) for each in value] if isinstance(value, tuple | list) else value
