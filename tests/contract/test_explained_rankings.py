@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
+from dataclasses import fields
 from math import prod
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -26,6 +28,19 @@ from winnow.server.commands.entry import app
 from winnow.server.errors import WinnowError
 from winnow.server.jobs.target import target_of
 from winnow.server.models import Filters
+from winnow.server.operations.explaining.records import (
+    DocumentOutcome,
+    ExplainedVerdict,
+    LegScore,
+    LegSummary,
+    MissingWord,
+    Outcome,
+    QueryReading,
+    RankedPassage,
+    RankingExplanation,
+    StepScore,
+    VerdictSignal,
+)
 from winnow.server.operations.knowledge import DIRECT, SCRIPT, Knowledge
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.project_settings import ProjectSettings
@@ -495,3 +510,18 @@ def test_the_command_takes_an_id_a_title_and_a_citation(run: Any) -> None:
         payload = json.loads(run("backup", "--project", MINE, "--document", name, "--json").stdout)
         assert payload["document"]["file"] == "guide/policy.md"
     assert [bool(each["warnings"]) for each in found] == [False, False, True]
+
+
+def _field_names(record: type) -> set[str]:
+    return {field.name for field in fields(record)}
+
+
+def test_the_documentation_has_every_field_and_every_outcome() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "searching.md").read_text("utf-8")
+    _, _, section = page.partition("## Why this ranking\n")
+    section, _, _ = section.partition("\n## ")
+    documented = set(re.findall(r"`(\w+)`", section))
+    records = (RankingExplanation, QueryReading, LegSummary, LegScore, StepScore, RankedPassage)
+    records += (MissingWord, ExplainedVerdict, VerdictSignal, DocumentOutcome)
+    named = set().union(*map(_field_names, records), get_args(Outcome))
+    assert sorted(named - documented) == []
