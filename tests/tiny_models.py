@@ -12,6 +12,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
+from tokenizers.normalizers import Lowercase
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
@@ -148,3 +149,33 @@ def _pack_blocks(values: Any) -> tuple[bytes, Any]:
     halves = (steps + 8).astype(np.uint8)
     data = np.concatenate([scales.view(np.uint8), halves[:, :16] | halves[:, 16:] << 4], axis=1)
     return data.tobytes(), (steps * scales.astype("<f4")).reshape(-1)
+
+
+def write_cross_encoder(folder: Path, liked: str) -> Path:
+    """A model of a second stage that scores one word high and every other slightly negative."""
+    folder.mkdir(parents=True)
+    words = {word: n for n, word in enumerate(("[UNK]", "[PAD]", "[SEP]", liked))}
+    tokenizer = Tokenizer(WordLevel(words, unk_token="[UNK]"))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = Lowercase(), Whitespace()
+    tokenizer.post_processor = TemplateProcessing(
+        single="$A", pair="$A [SEP] $B:1", special_tokens=[("[SEP]", words["[SEP]"])]
+    )
+    tokenizer.save(str(folder / "tokenizer.json"))
+    liking = helper.make_tensor("liking", TensorProto.FLOAT, [4], [-0.1, 0.0, 0.0, 3.0])
+    nodes = [
+        helper.make_node("Gather", ["liking", "input_ids"], ["each"]),
+        helper.make_node("Cast", ["attention_mask"], ["mask"], to=TensorProto.FLOAT),
+        helper.make_node("Mul", ["each", "mask"], ["counted"]),
+        helper.make_node("ReduceSum", ["counted", "axis"], ["logits"], keepdims=1),
+    ]
+    axis = helper.make_tensor("axis", TensorProto.INT64, [1], [1])
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, [None, None])
+        for name in ("input_ids", "attention_mask")
+    ]
+    outputs = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [None, 1])]
+    graph = helper.make_graph(nodes, "likes a word", inputs, outputs, [liking, axis])
+    onnx.save(
+        helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), folder / "model.onnx"
+    )
+    return folder

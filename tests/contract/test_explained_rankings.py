@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from tests.ingesting import ingest_paths
 from tests.over_engine import over_engines
 from tests.plain_store import copy_store
-from tests.tiny_models import write_model
+from tests.tiny_models import write_cross_encoder, write_model
 from winnow.server.backends.opening import Backends, open_backends
 from winnow.server.commands.corpus.why import app as why_app
 from winnow.server.commands.entry import app
@@ -74,6 +74,7 @@ MODEL_SETTINGS: dict[str, dict[str, Any]] = {
     "words": {"embedding": "off"},
     "boosts": {"boost_vendor": 1.5, "boost_entity": 1.3, "mmr": 0.7},
     "meaning": {"project": BY_MEANING},
+    "reranker": {"rerank_top": 3},
 }
 
 
@@ -115,9 +116,12 @@ async def opened(settings: Settings, **changed: Any) -> AsyncIterator[Knowledge]
 
 
 @pytest.fixture(params=MODEL_SETTINGS)
-async def kb(request: pytest.FixtureRequest, settings: Settings) -> AsyncIterator[Knowledge]:
+async def kb(request: pytest.FixtureRequest, settings: Settings, tmp_path: Path) -> AsyncIterator[Knowledge]:
     """The knowledge base with each way to rank."""
-    async with opened(settings, **MODEL_SETTINGS[request.param]) as kb:
+    changed = dict(MODEL_SETTINGS[request.param])
+    if request.param == "reranker":
+        changed["reranker"] = write_cross_encoder(tmp_path / "cross-encoder", "zebra")
+    async with opened(settings, **changed) as kb:
         yield kb
 
 
@@ -261,6 +265,18 @@ async def test_evidence_is_explained_with_its_quotes_and_its_verdict(settings: S
             "below --min-score 0.999",
             "lower the limit: --min-score 0.",
         ),
+        (
+            "not_indexed",
+            {"query": "backup policy", "document": "~/papers/elsewhere"},
+            "; project 'theirs' has 'elsewhere.md'",
+            "search there: --project theirs --document elsewhere.md; or check the name",
+        ),
+        (
+            "below_top_k",
+            {"query": "bakcup lantern", "document": "notes/060.md"},
+            "; no passage of it has 'bakcup'",
+            "search for 'backup lantern'; or ask for more rows: --top-k ",
+        ),
     ],
 )
 async def test_a_document_that_did_not_come_has_a_reason_and_a_next_step(
@@ -368,6 +384,14 @@ async def test_a_misspelt_word_is_named_with_near_ones_that_documents_have(setti
         explained = await _explain(kb, "bakcup of the gateway")
     (missing,) = explained["missing_words"]
     assert (missing["word"], missing["nearest"][0]) == ("bakcup", "backup")
+    assert explained["query"]["corrected"] == "backup of the gateway"
+
+
+async def test_an_everyday_word_that_no_document_has_is_not_called_misspelt(settings: Settings) -> None:
+    async with opened(settings) as kb:
+        explained = await _explain(kb, "back of the gateway")
+    assert explained["missing_words"] == [{"word": "back", "nearest": []}]
+    assert explained["query"]["corrected"] == ""
 
 
 async def test_no_near_word_is_from_a_document_outside_the_scope(settings: Settings) -> None:

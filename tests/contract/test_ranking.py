@@ -8,16 +8,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import onnx
 import pytest
-from onnx import TensorProto, helper
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.normalizers import Lowercase
-from tokenizers.pre_tokenizers import Whitespace
-from tokenizers.processors import TemplateProcessing
 from typer.testing import CliRunner
 
+from tests.tiny_models import write_cross_encoder
 from winnow.server.backends.opening import open_backends
 from winnow.server.commands.entry.app import make_knowledge_base
 from winnow.server.commands.search import app as search_app
@@ -326,33 +320,7 @@ async def test_diversity_puts_what_repeats_a_result_behind_the_others(store: Pat
 
 @pytest.fixture(scope="module")
 def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that scores "tea" high and every other word slightly negative."""
-    folder = tmp_path_factory.mktemp("cross-encoder")
-    words = {word: n for n, word in enumerate(("[UNK]", "[PAD]", "[SEP]", "tea"))}
-    tokenizer = Tokenizer(WordLevel(words, unk_token="[UNK]"))
-    tokenizer.normalizer, tokenizer.pre_tokenizer = Lowercase(), Whitespace()
-    tokenizer.post_processor = TemplateProcessing(
-        single="$A", pair="$A [SEP] $B:1", special_tokens=[("[SEP]", words["[SEP]"])]
-    )
-    tokenizer.save(str(folder / "tokenizer.json"))
-    liking = helper.make_tensor("liking", TensorProto.FLOAT, [4], [-0.1, 0.0, 0.0, 3.0])
-    nodes = [
-        helper.make_node("Gather", ["liking", "input_ids"], ["each"]),
-        helper.make_node("Cast", ["attention_mask"], ["mask"], to=TensorProto.FLOAT),
-        helper.make_node("Mul", ["each", "mask"], ["counted"]),
-        helper.make_node("ReduceSum", ["counted", "axis"], ["logits"], keepdims=1),
-    ]
-    axis = helper.make_tensor("axis", TensorProto.INT64, [1], [1])
-    inputs = [
-        helper.make_tensor_value_info(name, TensorProto.INT64, [None, None])
-        for name in ("input_ids", "attention_mask")
-    ]
-    outputs = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [None, 1])]
-    graph = helper.make_graph(nodes, "likes tea", inputs, outputs, [liking, axis])
-    onnx.save(
-        helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), folder / "model.onnx"
-    )
-    return folder
+    return write_cross_encoder(tmp_path_factory.mktemp("cross-encoder") / "model", "tea")
 
 
 async def test_a_second_stage_reads_the_best_results_again(store: Path, cross_encoder: Path) -> None:

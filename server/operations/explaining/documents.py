@@ -6,6 +6,7 @@ the order of the rows, the end of the answer.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,7 +21,7 @@ from winnow.server.operations.explaining.passages import explain_passages
 from winnow.server.operations.explaining.records import DocumentOutcome, Outcome, RankedPassage
 from winnow.server.operations.explaining.words import split_by_document
 from winnow.server.operations.ranking.candidates import DEPTH_FACTOR, MAX_DEPTH, leg_mode, rank_at_depth
-from winnow.server.operations.ranking.nearest import excluding_filters, near_documents
+from winnow.server.operations.ranking.nearest import excluding_filters, near_documents, paths_having
 from winnow.server.operations.ranking.recording import RankingRecord
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.retrieval.queries import ParsedQuery
@@ -39,27 +40,30 @@ _MOST_ROWS: Mapping[ExplainedTool, int] = {
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """A recorded search, and the rows of its answer."""
+    """A recorded search, the rows of its answer, and its query without misspelt words ("" if it has none)."""
 
     context: RequestContext
     request: ExplainRanking
     record: RankingRecord
     asked: ParsedQuery
     rows: Sequence[RankedPassage]
+    corrected: str
 
 
 def explain_document(
     context: RequestContext,
     request: ExplainRanking,
     record: RankingRecord,
-    asked: ParsedQuery,
     rows: Sequence[RankedPassage],
+    corrected: str,
 ) -> DocumentOutcome:
     """Explain why the document of the request came or did not.
 
     Raises ``WinnowError("INVALID_REQUEST")`` for a title that several documents have.
     """
-    search = _Search(context, request, record, asked, rows)
+    if record.asked is None:
+        raise ValueError("the record has no query")
+    search = _Search(context, request, record, record.asked, rows, corrected)
     name = request.document or ""
     bounds = _bounds(context, request)
     document, passages = _find(context, bounds, name)
@@ -118,24 +122,37 @@ def _explain_unknown(search: _Search, bounds: Filters, name: str) -> DocumentOut
             project=others[0],
         )
     near = near_documents(search.context.index, bounds, name)
-    return DocumentOutcome(
-        name,
-        "not_indexed",
-        f"it did not come: project {bounds.project!r} has no document of this path, title or id; {near}",
-        f"check the name with winnow documents, or put the file in: winnow ingest PATH --project {bounds.project}",
+    sentence = f"it did not come: project {bounds.project!r} has no document of this path, title or id; {near}"
+    advice = (
+        f"check the name with winnow documents, or put the file in: winnow ingest PATH --project {bounds.project}"
     )
+    if alike := _find_alike_elsewhere(search.context, bounds, name):
+        project, file = alike
+        sentence += f"; project {project!r} has {file!r}"
+        advice = f"search there: --project {project} --document {shlex.quote(file)}; or {advice}"
+    return DocumentOutcome(name, "not_indexed", sentence, advice)
 
 
 def _find_elsewhere(context: RequestContext, bounds: Filters, name: str) -> list[str]:
     """Other projects in reach that have the document; where nothing confines the caller, all of the store."""
+    return [other.project for other in _others(context, bounds) if _find_one(context, other, name)]
+
+
+def _others(context: RequestContext, bounds: Filters) -> Iterator[Filters]:
+    """The same bounds in each other project that the caller may know of."""
     settings, catalogue = context.settings, context.index.catalogue
     in_reach = settings.reachable if settings.projects else [info.name for info in catalogue.projects()]
-    others = [replace(bounds, project=project) for project in in_reach if project != bounds.project]
-    return [
-        other.project
-        for other in others
-        if catalogue.generation(other.project) and _find_one(context, other, name)
-    ]
+    for project in in_reach:
+        if project != bounds.project and catalogue.generation(project):
+            yield replace(bounds, project=project)
+
+
+def _find_alike_elsewhere(context: RequestContext, bounds: Filters, name: str) -> tuple[str, str] | None:
+    """Another project, and a path in it that has all words of the last part of the name."""
+    for other in _others(context, bounds):
+        for path in paths_having(context.index.catalogue.paths(other), name):
+            return other.project, one_line(path, _NAME_CHARS)
+    return None
 
 
 def _find_one(context: RequestContext, within: Filters, name: str) -> bool:
@@ -170,6 +187,8 @@ def _explain_ranked(search: _Search, known: DocumentOutcome, passages: Sequence[
         passages=tuple(replace(each, rank=came.get(each.section_id)) for each in shown),
     )
     outcome, sentence, advice = _decide(search, record, known, chunks, rated)
+    if advice and search.corrected:
+        advice = f"search for {search.corrected!r}; or {advice}"
     return replace(known, outcome=outcome, sentence=sentence, next=advice)
 
 

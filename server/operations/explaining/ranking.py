@@ -31,7 +31,7 @@ from winnow.server.operations.explaining.records import (
     RankingExplanation,
     VerdictSignal,
 )
-from winnow.server.operations.explaining.words import find_missing_words
+from winnow.server.operations.explaining.words import correct_query, find_missing_words
 from winnow.server.operations.kb import kb_search
 from winnow.server.operations.ranking.candidates import CandidateList, generation_of
 from winnow.server.operations.ranking.recording import RankingRecord
@@ -57,10 +57,12 @@ def explain_ranking(context: RequestContext, request: ExplainRanking) -> Ranking
     first = record.rankings[0]
     judgement = record.judgement or judge_answer(context, _judged(context, record, asked))
     rows = _explain_rows(recorded, request, answer)
+    missing = find_missing_words(context, asked, judgement.missing, first.hits)
+    corrected = correct_query(asked.text, missing)
     return RankingExplanation(
         tool=request.tool,
         project=asked.filters.project,
-        query=QueryReading(asked.text, asked.phrases, asked.fields, asked.unknown),
+        query=QueryReading(asked.text, asked.phrases, asked.fields, asked.unknown, corrected),
         search_mode=first.legs,
         fusion=first.fusion,
         walked=first.walked,
@@ -78,9 +80,9 @@ def explain_ranking(context: RequestContext, request: ExplainRanking) -> Ranking
         steps=tuple({"step": step.name, **step.facts} for step in first.steps if step.name not in _LEGS),
         ranked=len(record.rankings[-1].hits),
         results=rows,
-        missing_words=find_missing_words(context, asked, judgement.missing, first.hits),
+        missing_words=missing,
         verdict=_explain_verdict(judgement),
-        document=explain_document(context, request, record, asked, rows) if request.document else None,
+        document=explain_document(context, request, record, rows, corrected) if request.document else None,
         warnings=answer.warnings,
     )
 

@@ -82,12 +82,16 @@ class RankedPassage:
 
 @dataclass(frozen=True, slots=True)
 class QueryReading:
-    """The query as it was read: the text that was ranked by, phrases, and fields that are filters or words."""
+    """The query as it was read: the text that was ranked by, phrases, and fields that are filters or words.
+
+    ``corrected``: the text with near words in place of those that no document has, "" where there are none.
+    """
 
     text: str
     phrases: Sequence[str]
     filters: Sequence[str]
     read_as_words: Sequence[str]
+    corrected: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,8 @@ def _search_lines(payload: Mapping[str, Any]) -> Iterator[str]:
     for word in payload["missing_words"]:
         near = f"; did you mean {' or '.join(word['nearest'])}?" if word["nearest"] else ""
         yield f"no document {within} {one_line(word['word'], 60)!r}{near}"
+    if query["corrected"]:
+        yield f"next: search for {one_line(query['corrected'], 200)!r}"
 
 
 def _graph_words(payload: Mapping[str, Any]) -> str:

@@ -80,6 +80,11 @@ def near_documents(store: Store, reach: Filters, name: str) -> str:
     return list_near(name, list(islice(dict.fromkeys(found), _NAMED)), "", is_sorted=True)
 
 
+def paths_having(paths: Iterable[str], name: str) -> list[str]:
+    """The paths that have all words of the last part of a name, such as "docs/backup.md" for "old/backup"."""
+    return _having_words(name.replace("\\", "/").rstrip("/").rpartition("/")[2], paths)
+
+
 def near_field(store: Store, reach: Filters, field: str) -> str:
     """That no document has this field, and the names near it."""
     names = sorted(store.fields(reach).union(FACTS))
