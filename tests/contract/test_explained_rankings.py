@@ -26,8 +26,9 @@ from winnow.server.backends.opening import Backends, open_backends
 from winnow.server.commands.corpus.why import app as why_app
 from winnow.server.commands.entry import app
 from winnow.server.errors import WinnowError
+from winnow.server.ingest.pipeline import ingest_documents
 from winnow.server.jobs.target import target_of
-from winnow.server.models import Filters
+from winnow.server.models import Filters, Place
 from winnow.server.operations.explaining.records import (
     DocumentOutcome,
     ExplainedVerdict,
@@ -42,6 +43,7 @@ from winnow.server.operations.explaining.records import (
     VerdictSignal,
 )
 from winnow.server.operations.knowledge import DIRECT, SCRIPT, Knowledge
+from winnow.server.readers.documents import RawDocument
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.project_settings import ProjectSettings
 from winnow.server.settings.settings import Settings
@@ -362,6 +364,20 @@ async def test_a_document_that_was_indexed_without_the_model_is_told_how_it_gets
         found = (await _explain(kb, "zebra", document="a.md"))["document"]
     assert found["outcome"] == "no_vectors"
     assert found["next"].endswith("ingest it again to add vectors")
+
+
+async def test_a_document_without_text_is_told_how_to_see_why(settings: Settings, tmp_path: Path) -> None:
+    own = settings.model_copy(update={"store": tmp_path / "store", "embedding": "off"})
+    scan = RawDocument("old scan.pdf", "pdf", "Scan", "", places=(Place(0, "page", 1),))
+    with closing(open_backends(own, wait_for_model=True)) as backends:
+        other = RawDocument("a.md", "markdown", "A", "backup")
+        assert ingest_documents(target_of(own, backends, None), "made", [scan, other]).failures == ()
+    async with opened(own) as kb:
+        found = (await _explain(kb, "backup", document="old scan.pdf"))["document"]
+    assert (found["outcome"], found["passages"]) == ("no_text", [])
+    assert found["next"] == (
+        "see why with winnow ingest --explain 'old scan.pdf'; pages that are pictures need --ocr"
+    )
 
 
 async def test_a_document_whose_vectors_were_lost_is_told_what_mends_it(

@@ -82,7 +82,8 @@ def explain_document(
             known,
             outcome="no_text",
             sentence="it did not come: no text of it is in the index",
-            next=f"see why with winnow ingest --explain {document.uri}; pages that are pictures need --ocr",
+            next=f"see why with winnow ingest --explain {shlex.quote(one_line(document.uri, 1_000))}; "
+            "pages that are pictures need --ocr",
         )
     return _explain_ranked(search, known, passages)
 
