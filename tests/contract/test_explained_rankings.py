@@ -20,7 +20,6 @@ from typer.testing import CliRunner
 
 from tests.ingesting import ingest_paths
 from tests.over_engine import over_engines
-from tests.plain_store import copy_store
 from tests.tiny_models import write_cross_encoder, write_model
 from winnow.server.backends.opening import Backends, open_backends
 from winnow.server.commands.corpus.why import app as why_app
@@ -105,6 +104,15 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
             assert ingest_paths(target_of(own, backends, backends.embedder.ready()), [folder]).failures == ()
         backends.catalogue.save_project_settings(BY_MEANING, ProjectSettings(hybrid=False))
     return settings
+
+
+def _index(settings: Settings, folder: Path, pages: dict[str, str], *, has_vectors: bool = True) -> Settings:
+    """The settings of another store, with these pages."""
+    own = settings.model_copy(update={"store": folder / "store"})
+    with closing(open_backends(own, wait_for_model=True)) as backends:
+        model = backends.embedder.ready() if has_vectors else None
+        assert ingest_paths(target_of(own, backends, model), [_fill(folder / "files", pages)]).failures == ()
+    return own
 
 
 @asynccontextmanager
@@ -357,9 +365,7 @@ async def test_where_words_alone_rank_a_document_without_them_is_told_apart(sett
 async def test_a_document_that_was_indexed_without_the_model_is_told_how_it_gets_vectors(
     settings: Settings, tmp_path: Path
 ) -> None:
-    own = settings.model_copy(update={"store": tmp_path / "store"})
-    with closing(open_backends(own, wait_for_model=True)) as backends:
-        ingest_paths(target_of(own, backends, None), [_fill(tmp_path / "files", {"a.md": "# A\n\nbackup\n"})])
+    own = _index(settings, tmp_path, {"a.md": "# A\n\nbackup\n"}, has_vectors=False)
     async with opened(own) as kb:
         found = (await _explain(kb, "zebra", document="a.md"))["document"]
     assert found["outcome"] == "no_vectors"
@@ -383,7 +389,7 @@ async def test_a_document_without_text_is_told_how_to_see_why(settings: Settings
 async def test_a_document_whose_vectors_were_lost_is_told_what_mends_it(
     settings: Settings, tmp_path: Path
 ) -> None:
-    own = settings.model_copy(update={"store": copy_store(settings.store, tmp_path / "store")})
+    own = _index(settings, tmp_path, {"a.md": "# A\n\nbackup\n", "far.md": "# Far\n\npolicy\n"})
     kb = app.make_knowledge_base(own, wait_for_model=True)
     try:
         store = cast("Backends", await kb.opened())
@@ -437,10 +443,7 @@ async def test_a_document_outside_the_scope_of_the_settings_is_as_unknown_as_one
 async def test_a_title_of_several_documents_is_refused_with_their_paths(
     settings: Settings, tmp_path: Path
 ) -> None:
-    own = settings.model_copy(update={"store": tmp_path / "store", "embedding": "off"})
-    with closing(open_backends(own, wait_for_model=True)) as backends:
-        folder = _fill(tmp_path / "files", {"a.md": "# Same\n\nbackup\n", "b.md": "# Same\n\npolicy\n"})
-        ingest_paths(target_of(own, backends, None), [folder])
+    own = _index(settings, tmp_path, {"a.md": "# Same\n\nbackup\n", "b.md": "# Same\n\npolicy\n"})
     async with opened(own) as kb:
         with pytest.raises(WinnowError, match=r"name one by its path: a\.md, b\.md") as caught:
             await _explain(kb, "backup", document="Same")
@@ -496,11 +499,12 @@ def run(settings: Settings) -> Any:
 
 
 def test_an_engine_explains_as_the_store_does(settings: Settings, tmp_path: Path) -> None:
-    own = settings.model_copy(update={"store": copy_store(settings.store, tmp_path / "store")})
+    pages = {f"{number:03}.md": _note(number) for number in range(20)}
+    own = _index(settings, tmp_path, pages)
 
     async def explain() -> tuple[str, dict[str, Any]]:
         async with opened(own) as kb:
-            return type(kb).__name__, await _explain(kb, "backup gateway", document="notes/060.md")
+            return type(kb).__name__, await _explain(kb, "backup gateway", document="015.md")
 
     _, here = asyncio.run(explain())
     with over_engines():
