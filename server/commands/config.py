@@ -32,7 +32,7 @@ def config(as_json: Json = False) -> None:
     """
     with report_errors(as_json=as_json):
         configuration = load()
-        rows = {name: _build_row(configuration, name) for settings in TOPICS.values() for name in settings}
+        rows = {name: build_row(configuration, name) for settings in TOPICS.values() for name in settings}
         if as_json:
             print_json(rows)
         else:
@@ -40,7 +40,8 @@ def config(as_json: Json = False) -> None:
         print_to_stderr(*(f"winnow: {line}" for line in configuration.ignored_lines()))
 
 
-def _build_row(configuration: Configuration, name: str) -> dict[str, Any]:
+def build_row(configuration: Configuration, name: str) -> dict[str, Any]:
+    """A setting as JSON data: its value with secrets masked, its source, its help, and ignored values."""
     return {
         "value": _printable_value(getattr(configuration.settings, name)),
         "source": configuration.source_of(name),

@@ -48,7 +48,7 @@ def list_jobs(project: ProjectOption = None, store: StoreOption = None, as_json:
     with report_errors(as_json=as_json):
         settings = settings_of_store(store)
         listing = JobFiles(settings.store).list_jobs()
-        rows = _rows(settings.store, listing, project)
+        rows = describe_jobs(settings.store, listing, project)
     if as_json:
         print_json({"store": str(settings.store), "jobs": rows, "damaged": list(listing.damaged)})
         return
@@ -66,7 +66,7 @@ def show(name: JobName, store: StoreOption = None, as_json: Json = False) -> Non
         settings = settings_of_store(store)
         listing = JobFiles(settings.store).list_jobs()
         found = _find(listing, name)
-        (row,) = (row for row in _rows(settings.store, listing, None) if row["job_id"] == found.id)
+        (row,) = (row for row in describe_jobs(settings.store, listing, None) if row["job_id"] == found.id)
     _print_job(row, as_json=as_json)
 
 
@@ -82,7 +82,7 @@ def cancel(name: JobName, store: StoreOption = None, as_json: Json = False) -> N
         job = _find(files.list_jobs(), name)
         if not job.is_final:
             job = cancel_left_behind(settings.store, job)
-        (row,) = (row for row in _rows(settings.store, files.list_jobs(), None) if row["job_id"] == job.id)
+        (row,) = (row for row in describe_jobs(settings.store, files.list_jobs(), None) if row["job_id"] == job.id)
     _print_job(row, as_json=as_json)
 
 
@@ -101,7 +101,7 @@ def _find(listing: JobListing, name: str) -> Job:
     raise WinnowError("NOT_FOUND", f"{why} {name[:80]!r}; winnow job list shows them")
 
 
-def _rows(store: Path, listing: JobListing, project: str | None) -> list[dict[str, Any]]:
+def describe_jobs(store: Path, listing: JobListing, project: str | None) -> list[dict[str, Any]]:
     """The jobs as JSON data, with their times; an unfinished one that no process runs is shown as interrupted."""
     from winnow.server.jobs.job_files import JobFiles
     from winnow.server.jobs.queue import has_runner

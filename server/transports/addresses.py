@@ -139,8 +139,8 @@ def parse_address(address: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def listen(host: str, port: int) -> list[socket.socket]:
-    """Open listening sockets on every address of ``host``.
+def listen(host: str, port: int, option: str = "--http") -> list[socket.socket]:
+    """Open listening sockets on every address of ``host``, which errors call by the name of its ``option``.
 
     Raises:
         WinnowError: INVALID_REQUEST where an address is in use, unknown or not available, or where the name
@@ -152,14 +152,14 @@ def listen(host: str, port: int) -> list[socket.socket]:
         for family, _, _, _, address in dict.fromkeys(addresses):
             if is_loopback(host) and not is_loopback(str(address[0])):
                 raise WinnowError(
-                    "INVALID_REQUEST", f"--http: {host!r} resolves to {address[0]}, which is not loopback"
+                    "INVALID_REQUEST", f"{option}: {host!r} resolves to {address[0]}, which is not loopback"
                 )
             sockets.append(_bind_socket(family, address))
     except OSError as error:
         _close_all(sockets)
         raise WinnowError(
             "INVALID_REQUEST",
-            f"--http: cannot listen on {host}:{port} ({error.strerror}); stop what listens there, or choose "
+            f"{option}: cannot listen on {host}:{port} ({error.strerror}); stop what listens there, or choose "
             "another port",
         ) from None
     except WinnowError:

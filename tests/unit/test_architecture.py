@@ -68,6 +68,8 @@ ROOMS: Mapping[str, str] = {
     # the outermost rooms
     "server.transports": "server server.text server.settings server.runtime server.storage server.bibliographies "
     "server.contracts server.operations server.tools",
+    "server.console": "server server.text server.settings server.runtime server.contracts server.operations "
+    "server.tools server.transports",
     "server.commands": ANYTHING,
 }
 
@@ -75,8 +77,8 @@ ROOMS: Mapping[str, str] = {
 VENDORS: Mapping[str, str] = {
     "mcp": "server.transports. server.commands.fastmcp_server server.commands.demonstration.client "
     "server.commands.token_benchmark. server.commands.setup.handshake",
-    "mcp_types": "server.transports.",
-    "starlette": "server.transports.http server.transports.origins server.transports.access. "
+    "mcp_types": "server.transports. server.console.",
+    "starlette": "server.console. server.transports.http server.transports.origins server.transports.access. "
     "server.transports.oidc."
     " server.transports.operating. server.transports.facade.routes server.transports.extensions.server_card",
     "h11": "server.transports.connections",
@@ -134,7 +136,7 @@ VENDORS: Mapping[str, str] = {
     "yaml": "server.text.markup.bounded_yaml",
     "jsonschema": "server.tools.operator_packs.schemas",
     "jinja2": "server.tools.prompts.rendering server.tools.prompts.template_check "
-    "server.tools.operator_packs.templates",
+    "server.tools.operator_packs.templates server.console.rendering",
     "bibtexparser": "server.bibliographies.formats.bibtex",
     "pylatexenc": "server.bibliographies.formats.latex",
     "rispy": "server.bibliographies.formats.ris",

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from winnow.server.commands.terminal.browser import open_address
 from winnow.server.commands.terminal.operation import knowledge_of, print_answer
 from winnow.server.commands.terminal.output import (
     Json,
@@ -35,11 +33,6 @@ if TYPE_CHECKING:
     from winnow.server.operations.knowledge import Answer, Knowledge
 
 app = command()
-# The programs of a system that open an address; Linux and others have the last one.
-_OPENERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"darwin": ("open",), "win32": ("cmd", "/c", "start", "")}
-)
-_USUAL_OPENER = ("xdg-open",)
 # A citation: "[@ohm1827, guide.pdf, p. 33 (file page 45)]", or some of its parts; a link: "guide.pdf#page=45".
 _LINKED = re.compile(r"(?P<document>.{1,1000})#page=(?P<page>[0-9]{1,9})\Z")
 _PLACED = re.compile(
@@ -166,10 +159,4 @@ def _launch(address: str) -> None:
     """Open an address with the program of the system for it."""
     if not address:
         raise WinnowError("UNSUPPORTED", "--launch: this document has no file on this machine")
-    opener = _OPENERS.get(sys.platform, _USUAL_OPENER)
-    try:
-        subprocess.run([*opener, address], check=True, stdin=subprocess.DEVNULL, timeout=30)
-    except (OSError, subprocess.SubprocessError):
-        raise WinnowError(
-            "UNSUPPORTED", f"--launch: {opener[0]} did not open it; its address: {address}"
-        ) from None
+    open_address(address, "--launch")

@@ -328,23 +328,28 @@ def _confirm(store: Path, source: str, held: int) -> bool:
 def _print_sources(settings: Settings, sources: Sequence[WatchedSource], *, as_json: bool) -> None:
     from winnow.server.jobs.watching.status import read_status
 
-    status = read_status(settings.store)
     if as_json:
-        print_json(
-            {
-                "store": str(settings.store),
-                "watched_by": asdict(status.holder) if status.holder else None,
-                "sources": [
-                    {
-                        **one.model_dump(mode="json", exclude={"confirmed", "confirmed_at"}),
-                        "status": [asdict(row) for row in status.paths if row.source == one.id],
-                    }
-                    for one in sources
-                ],
-            }
-        )
+        print_json({"store": str(settings.store), **describe_sources(settings.store, sources)})
         return
+    status = read_status(settings.store)
     print_lines(*_format_sources(sources, status, hidden_names(settings)))
+
+
+def describe_sources(store: Path, sources: Sequence[WatchedSource]) -> dict[str, Any]:
+    """The sources as JSON data, with the process that watches them and the status of their paths."""
+    from winnow.server.jobs.watching.status import read_status
+
+    status = read_status(store)
+    return {
+        "watched_by": asdict(status.holder) if status.holder else None,
+        "sources": [
+            {
+                **one.model_dump(mode="json", exclude={"confirmed", "confirmed_at"}),
+                "status": [asdict(row) for row in status.paths if row.source == one.id],
+            }
+            for one in sources
+        ],
+    }
 
 
 def _format_sources(

@@ -1,0 +1,72 @@
+"""Templates to HTML: Jinja with every inserted value escaped, and the formats of numbers and times."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from winnow import __version__
+from winnow.server import DATA
+from winnow.server.console.records import PageRoute, PageView
+
+TEMPLATES = DATA / "console"
+
+
+def renderer(pages: Sequence[PageRoute], project: str) -> Callable[[PageView, str], str]:
+    """A function from a view and the path of its page to HTML. ``project`` is named on every page."""
+    labelled = [(page.path, page.label) for page in pages if page.label]
+    marked = {page.path: page.under or page.path for page in pages}
+
+    def render(view: PageView, path: str = "") -> str:
+        around = {
+            "title": view.title,
+            "refresh_seconds": view.refresh_seconds,
+            "navigation": labelled,
+            "current": marked.get(path, ""),
+            "project": project,
+            "version": __version__,
+        }
+        return _environment().get_template(view.template).render({**view.values, **around})
+
+    return render
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_finalize,
+    )
+    environment.filters |= {"number": _number, "time": _time, "pretty": pretty}
+    return environment
+
+
+def pretty(value: Any) -> str:
+    """A value as indented JSON."""
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _finalize(value: Any) -> Any:
+    """The text that is inserted for a value: nothing for None."""
+    return "" if value is None else value
+
+
+def _number(value: float) -> str:
+    return f"{value:,}"
+
+
+def _time(text: str) -> str:
+    """A time of ISO 8601 to the second, as it was written if it is none."""
+    try:
+        return datetime.fromisoformat(text).strftime("%Y-%m-%d %H:%M:%S")
+    except ValueError:
+        return text
