@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -22,14 +21,13 @@ from winnow.server.commands.terminal.output import (
 )
 from winnow.server.errors import WinnowError
 from winnow.server.runtime.audit import GAP, KINDS, AuditKind, read_records, since_of
+from winnow.server.runtime.reports.audit_sums import Record, split_gaps, sum_calls, sum_executions
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
 from winnow.server.storage.files.store_folder import map_os_errors
 from winnow.server.text.printable import one_line
 
 app = command()
-
-Record = Mapping[str, Any]
 
 _SHOWN = 50  # lines of a table: two screens
 _HASH_CHARS = 12
@@ -88,10 +86,10 @@ def audit(
         if key is not None:
             ids = _find_key(settings, key, names)
             executions, calls = _of_key(executions, ids), _of_key(calls, ids)
-        script_gaps, executions = _split_gaps(executions, "executions")
-        call_gaps, calls = _split_gaps(calls, "calls")
+        script_gaps, executions = split_gaps(executions, "executions")
+        call_gaps, calls = split_gaps(calls, "calls")
         gaps = sorted([*script_gaps, *call_gaps], key=lambda gap: str(gap.get("from")))
-        summary = {**_summarize(executions), "calls": _summarize_calls(calls)}
+        summary = {**sum_executions(executions), "calls": sum_calls(calls)}
         if as_json:
             # A program that names a time counts what it gets: by default nothing of that time is left out.
             most = last or (_SHOWN if start is None else max(len(executions), len(calls), 1))
@@ -165,14 +163,6 @@ def _of_key(records: Sequence[dict[str, Any]], ids: frozenset[str]) -> list[dict
     return [record for record in records if _key_of(record) in ids or GAP in record]
 
 
-def _split_gaps(
-    records: Sequence[dict[str, Any]], kind: AuditKind
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The gaps of these records, each with the kind of what is missing, and the other records."""
-    gaps = [{"kind": kind, **record[GAP]} for record in records if isinstance(record.get(GAP), dict)]
-    return gaps, [record for record in records if GAP not in record]
-
-
 def _format_gap(gap: Record) -> str:
     what = f"{gap.get('count')} {gap['kind']}"
     return one_line(
@@ -192,28 +182,6 @@ def _parse_since(since: str) -> datetime:
 
 
 # --- sums ---------------------------------------------------------------------------------------------------
-
-
-_SUMMED = ("sdk_calls", "rows", "tokens_kept_out", "tokens_returned")
-
-
-def _summarize(records: Sequence[Record]) -> dict[str, Any]:
-    sums = {name: sum(int(record.get(name, 0)) for record in records) for name in _SUMMED}
-    return {"executions": len(records), "verdicts": _count_verdicts(records), **sums}
-
-
-def _summarize_calls(records: Sequence[Record]) -> dict[str, Any]:
-    return {
-        "count": len(records),
-        "verdicts": _count_verdicts(records),
-        "tools": dict(sorted(Counter(str(record.get("tool")) for record in records).items())),
-        "rows": sum(int(record.get("rows", 0)) for record in records),
-        "tokens": sum(int(record.get("tokens", 0)) for record in records),
-    }
-
-
-def _count_verdicts(records: Sequence[Record]) -> dict[str, int]:
-    return dict(sorted(Counter(str(record.get("verdict")) for record in records).items()))
 
 
 def _tell_left_out(records: Sequence[Record], most: int, what: str) -> list[str]:

@@ -22,7 +22,7 @@ ENTRANCE = "/enter"
 STATIC = "/static/"
 # Nothing is loaded but styles of this server, and the picture of a page, which is in the page itself.
 POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; "
+    "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'"
 )
 HEADERS = {

@@ -15,7 +15,8 @@ from mcp_types import CallToolResult
 from mcp_types import Tool as WireTool
 
 from winnow.server.errors import WinnowError
-from winnow.server.operations.knowledge import Answer
+from winnow.server.operations.base import Budget
+from winnow.server.operations.knowledge import DIRECT, Answer
 from winnow.server.settings.settings import Settings
 from winnow.server.tools.base import Context
 from winnow.server.tools.reference.guides import instructions
@@ -23,7 +24,7 @@ from winnow.server.transports import wire
 from winnow.server.transports.dispatch import ApplicationServices, Dispatcher
 
 # Names the console in the audit, as a hash, and its session.
-_CLIENT = "console"
+CLIENT = "console"
 # From the last page to the next click of somebody who reads. Opening again takes an engine a few milliseconds.
 IDLE_SECONDS = 20.0
 
@@ -44,24 +45,36 @@ class OpenDesk:
     def __init__(self, application: ConsoleApplication) -> None:
         self._application = application
         self._dispatcher = Dispatcher(application.context, application.settings)
+        self._loading: asyncio.Task[None] | None = None
 
-    async def call(self, operation: str, arguments: Mapping[str, Any]) -> Answer:
+    async def load(self) -> None:
+        """Wait until the store is open, and begin to load its graphs. Raises what opening raises."""
+        await self._application.kb.open()
+        self._loading = asyncio.create_task(self._application.kb.load())
+
+    async def stop_loading(self) -> None:
+        """End the loading of graphs: before the application is closed."""
+        if self._loading is not None:
+            self._loading.cancel()
+            await asyncio.gather(self._loading, return_exceptions=True)
+
+    async def call(self, operation: str, arguments: Mapping[str, Any], budget: Budget = DIRECT) -> Answer:
         """The answer of an operation. Raises ``WinnowError``."""
         kb = self._application.kb
-        return await kb.call(operation, arguments, kb.caller(_CLIENT))
+        return await kb.call(operation, arguments, kb.caller(CLIENT, budget))
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
         """The result of a tool that only reads, as MCP sends it. Raises ``WinnowError`` for any other name."""
         tool = self._dispatcher.find(name)
         if tool is None or not tool.read_only:
-            raise WinnowError("INVALID_REQUEST", self._dispatcher.explain_unknown(name, _CLIENT))
-        return await wire.call_tool(self._dispatcher, tool, arguments, _CLIENT, _ignore_progress)
+            raise WinnowError("INVALID_REQUEST", self._dispatcher.explain_unknown(name, CLIENT))
+        return await wire.call_tool(self._dispatcher, tool, arguments, CLIENT, _ignore_progress)
 
     async def list_tools(self) -> list[WireTool]:
         """The tools as MCP lists them, once it is known whether scripts run here."""
         await self._application.ready()
         settings = self._application.settings
-        return [wire.build_tool(listed, settings, {}) for listed in self._dispatcher.list_tools(_CLIENT)]
+        return [wire.build_tool(listed, settings, {}) for listed in self._dispatcher.list_tools(CLIENT)]
 
     def instructions(self) -> str:
         """The instructions that a client gets beside the tools."""
@@ -111,9 +124,16 @@ class Desk:
     async def _open(self) -> OpenDesk:
         async with self._turn:
             if self._opened is None:
-                application = await self._stack.enter_async_context(self._open_application())
-                self._opened = OpenDesk(application)
+                self._opened = await self._open_once()
             return self._opened
+
+    async def _open_once(self) -> OpenDesk:
+        async with AsyncExitStack() as stack:
+            opened = OpenDesk(await stack.enter_async_context(self._open_application()))
+            stack.push_async_callback(opened.stop_loading)
+            await opened.load()
+            self._stack = stack.pop_all()
+        return opened
 
     def _start_timer(self) -> None:
         loop = asyncio.get_running_loop()

@@ -45,6 +45,16 @@ class Asked:
         text = self.query.get(name, "")
         return min(int(text), most) if text.isascii() and text.isdecimal() and len(text) < _DIGITS else default
 
+    @property
+    def project(self) -> str:
+        """The project that the query names, "" for the first of the settings."""
+        return self.text("project")
+
+    @property
+    def scope(self) -> dict[str, Any]:
+        """The argument ``scope`` of an operation, within ``{}`` or alone in it."""
+        return {"scope": {"project_id": self.project}} if self.project else {}
+
 
 _DIGITS = 12
 

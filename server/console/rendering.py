@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any
+from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -18,7 +19,7 @@ TEMPLATES = DATA / "console"
 
 
 def renderer(pages: Sequence[PageRoute], project: str) -> Callable[[PageView, str], str]:
-    """A function from a view and the path of its page to HTML. ``project`` is named on every page."""
+    """A function from a view and the path of its page to HTML. ``project`` is named on each."""
     labelled = [(page.path, page.label) for page in pages if page.label]
     marked = {page.path: page.under or page.path for page in pages}
 
@@ -28,7 +29,7 @@ def renderer(pages: Sequence[PageRoute], project: str) -> Callable[[PageView, st
             "refresh_seconds": view.refresh_seconds,
             "navigation": labelled,
             "current": marked.get(path, ""),
-            "project": project,
+            "served": project,
             "version": __version__,
         }
         return _environment().get_template(view.template).render({**view.values, **around})
@@ -36,23 +37,43 @@ def renderer(pages: Sequence[PageRoute], project: str) -> Callable[[PageView, st
     return render
 
 
+class _Omitted(StrictUndefined):
+    """A field that an answer omits because it has no value: it may be asked for, and is false; not shown."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:  # type: ignore[override]
+        return False
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
-        undefined=StrictUndefined,
+        undefined=_Omitted,
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_finalize,
     )
-    environment.filters |= {"number": _number, "time": _time, "pretty": pretty}
+    environment.filters |= {"number": _number, "time": _time, "moment": _moment, "pretty": pretty}
+    environment.globals["link"] = link
     return environment
 
 
 def pretty(value: Any) -> str:
     """A value as indented JSON."""
     return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def link(path: str, /, **query: Any) -> str:
+    """A path with a query of the values that are not empty.
+
+    >>> link("/page", passage_id="a&b", page=None)
+    '/page?passage_id=a%26b'
+    """
+    given = {name: value for name, value in query.items() if value not in (None, "", 0)}
+    return f"{path}?{urlencode(given)}" if given else path
 
 
 def _finalize(value: Any) -> Any:
@@ -62,6 +83,11 @@ def _finalize(value: Any) -> Any:
 
 def _number(value: float) -> str:
     return f"{value:,}"
+
+
+def _moment(seconds: float) -> str:
+    """Seconds since 1970 as a time of this machine, "never" for 0."""
+    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M:%S") if seconds else "never"
 
 
 def _time(text: str) -> str:

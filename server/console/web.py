@@ -17,7 +17,7 @@ from winnow.server.console.desk import Desk
 from winnow.server.console.pages import PAGES
 from winnow.server.console.records import Asked, PageRoute, PageView, Reports
 from winnow.server.console.rendering import TEMPLATES, renderer
-from winnow.server.errors import WinnowError
+from winnow.server.errors import WinnowError, internal_error
 from winnow.server.runtime.logs import log
 from winnow.server.transports.facade.problems import problem_of_error
 
@@ -54,19 +54,19 @@ def _endpoint(
     async def answer(request: Request) -> Response:
         try:
             view = await page.answer(Asked(desk, reports, dict(request.query_params)))
+            return HTMLResponse(render(view, page.path), view.status)
         except WinnowError as error:
-            problem = problem_of_error(error)
-            view = PageView(
-                "error.html", "Error", {"reason": error.reason, "message": error.message}, problem.status
-            )
+            return _respond_error(error, render, page.path)
         except Exception:
             log("a page of the console failed", exc_info=True, level=40, path=page.path)
-            view = PageView(
-                "error.html", "Error", {"reason": "INTERNAL", "message": "internal error; see the log"}, 500
-            )
-        return HTMLResponse(render(view, page.path), view.status)
+            return _respond_error(internal_error(), render, page.path)
 
     return answer
+
+
+def _respond_error(error: WinnowError, render: _Render, path: str) -> Response:
+    view = PageView("error.html", "Error", {"reason": error.reason, "message": error.message})
+    return HTMLResponse(render(view, path), problem_of_error(error).status)
 
 
 async def _send_style(request: Request) -> Response:

@@ -68,8 +68,8 @@ ROOMS: Mapping[str, str] = {
     # the outermost rooms
     "server.transports": "server server.text server.settings server.runtime server.storage server.bibliographies "
     "server.contracts server.operations server.tools",
-    "server.console": "server server.text server.settings server.runtime server.contracts server.operations "
-    "server.tools server.transports",
+    "server.console": "server server.text server.settings server.runtime server.storage server.contracts "
+    "server.operations server.tools server.transports",
     "server.commands": ANYTHING,
 }
 

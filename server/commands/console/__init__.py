@@ -80,7 +80,7 @@ async def _serve(configuration: Configuration, port: int, *, opens_browser: bool
 
 
 def _opening(settings: Settings) -> OpenApplication:
-    """The function that opens an application: over the store's engine, as servers have it, but without watching or jobs."""
+    """The function that opens an application: over the engine of the store, as servers do, without watching."""
     from winnow.server.commands.entry.app import open_application
     from winnow.server.engine.sharing import shares_engine
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
-from math import cos, pi, sin
 
 from winnow.server.commands.graph.portrait import NeighbourRow, Portrait, RelationGroup
+from winnow.server.console.drawings import HEIGHT, WIDTH, ring
 from winnow.server.text.printable import shorten
 
-_WIDTH, _HEIGHT = 1200, 900
-_ACROSS, _DOWN = 330, 360  # radii of the ring of neighbours
 _TITLE_CHARS = 34
 _COLOURS = {"Document": "#2f6fb3", "Section": "#4d8f8a", "Chunk": "#8a8a8a", "Entity": "#b3632f"}
 _STYLE = """
@@ -49,7 +47,7 @@ class _Spoke:
 def render_svg(portrait: Portrait) -> str:
     """An SVG document: the node in the middle, its neighbours in a ring, grouped by relation."""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">'
         f"<title>{_escape(portrait.node.title)}</title><style>{_STYLE}</style>"
         f"{''.join(_render_parts(portrait))}</svg>\n"
     )
@@ -62,7 +60,7 @@ def render_page(portrait: Portrait) -> str:
 
 
 def _render_parts(portrait: Portrait) -> Iterator[str]:
-    middle_x, middle_y = _WIDTH / 2, _HEIGHT / 2
+    middle_x, middle_y = WIDTH / 2, HEIGHT / 2
     spokes = list(_lay_out(portrait))
     for spoke in spokes:
         yield f'<line x1="{middle_x:.0f}" y1="{middle_y:.0f}" x2="{spoke.x:.0f}" y2="{spoke.y:.0f}"/>'
@@ -77,10 +75,8 @@ def _render_parts(portrait: Portrait) -> Iterator[str]:
 
 def _lay_out(portrait: Portrait) -> Iterator[_Spoke]:
     rows = [(group, row) for group in portrait.groups for row in group.rows]
-    for at, (group, row) in enumerate(rows):
-        angle = 2 * pi * (at + 0.5) / len(rows) - pi / 2
-        x, y = _WIDTH / 2 + _ACROSS * cos(angle), _HEIGHT / 2 + _DOWN * sin(angle)
-        yield _Spoke(group, row, x, y, is_left=cos(angle) < 0)
+    for (group, row), at in zip(rows, ring(len(rows)), strict=True):
+        yield _Spoke(group, row, at.x, at.y, at.is_left)
 
 
 def _render_spoke(spoke: _Spoke, *, is_first: bool) -> Iterator[str]:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Literal, get_args
 
 from winnow.server.errors import WinnowError
+from winnow.server.operations.graph.phrases import PHRASES
 from winnow.server.retrieval.graph.base import MAX_NODES, Degree, GraphStore, MatchKind, Neighbour, Scope
 from winnow.server.retrieval.graph.records import EdgeType, Node
 
@@ -20,38 +20,6 @@ _OTHERS = 5
 _MOST_EVIDENCE = 3  # passages of a row whose places are shown
 _MATCH_KINDS = get_args(MatchKind)
 
-# Relation and direction -> its wording, seen from the node, in the order of output: what the node is, how it
-# relates to others, where it occurs.
-PHRASES: Mapping[tuple[str, str], str] = MappingProxyType(
-    {
-        ("ALIAS_OF", "out"): "alias of",
-        ("ALIAS_OF", "in"): "also called",
-        ("EXPANDS_TO", "out"): "stands for",
-        ("EXPANDS_TO", "in"): "abbreviated",
-        ("DEFINES", "out"): "defines",
-        ("DEFINES", "in"): "defined in",
-        ("ABOUT", "out"): "about",
-        ("ABOUT", "in"): "subject of",
-        ("TAGGED", "out"): "tagged",
-        ("TAGGED", "in"): "tag of",
-        ("PART_OF", "out"): "part of",
-        ("PART_OF", "in"): "consists of",
-        ("NEXT", "out"): "followed by",
-        ("NEXT", "in"): "preceded by",
-        ("RELATED_TO", "out"): "related to",
-        ("RELATED_TO", "in"): "related from",
-        ("LINKS_TO", "out"): "links to",
-        ("LINKS_TO", "in"): "linked from",
-        ("IMPORTS", "out"): "imports",
-        ("IMPORTS", "in"): "imported by",
-        ("CALLS", "out"): "calls",
-        ("CALLS", "in"): "called by",
-        ("CO_OCCURS", "out"): "named together with",
-        ("CO_OCCURS", "in"): "named together with",
-        ("MENTIONS", "out"): "mentions",
-        ("MENTIONS", "in"): "mentioned in",
-    }
-)
 _ORDER = list(PHRASES)
 # Shown for the node only: for its neighbours it would be a table of contents.
 _STRUCTURE = frozenset({"PART_OF", "NEXT"})
