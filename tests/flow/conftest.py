@@ -1,11 +1,14 @@
-"""What flow tests share: an empty index to write to, and what a server with default settings lists."""
+"""What flow tests share: an index to write to, what a default server lists, a browser and its judge."""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import tarfile
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,9 @@ from winnow.server.ingest.pipeline import Target
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
 from winnow.server.tools.table import TOOLS
+
+AXE = "axe-core@4.14.1"
+BROWSERS = ("chromium-headless-shell", "chromium")
 
 
 @pytest.fixture
@@ -45,6 +51,32 @@ def demonstrated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[s
     )
     assert done.returncode == 0, done.stderr
     return store, json.loads(done.stdout)
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The source of axe-core, which judges pages by the rules of accessibility."""
+    folder = tmp_path_factory.mktemp("axe")
+    npm = shutil.which("npm")
+    if npm is None or subprocess.run([npm, "pack", "--silent", AXE], cwd=folder, capture_output=True).returncode:
+        pytest.skip(f"{AXE} cannot be had from npm")
+    with tarfile.open(next(folder.glob("*.tgz"))) as packed:
+        source = packed.extractfile("package/axe.min.js")
+        assert source is not None
+        return source.read().decode()
+
+
+@pytest.fixture(scope="module")
+async def browser() -> AsyncIterator[Any]:
+    """A Chromium; without Playwright and Debian's Chromium, its tests are skipped (docs/testing.md)."""
+    playwright = pytest.importorskip("playwright.async_api", reason="needs Playwright: pip install playwright")
+    program = os.environ.get("WINNOW_BROWSER") or next(filter(None, map(shutil.which, BROWSERS)), "")
+    if not program:
+        pytest.skip("needs a Chromium: Debian's package, or its path in WINNOW_BROWSER")
+    async with playwright.async_playwright() as started:
+        browser = await started.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        await browser.close()
 
 
 @pytest.fixture

@@ -43,6 +43,7 @@ ARGUMENTS = {
     "cite": ["how are backups encrypted"],
     "exec": ["{script}"],
     "serve": [],
+    "console": None,
     "key": ["list"],
     "engine": ["status"],
     "stats": [],

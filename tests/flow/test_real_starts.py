@@ -52,7 +52,9 @@ STARTS: dict[str, tuple[str, ...]] = {
     "search": (QUESTION, "--project", "handbook"),
     "sources": ("list",),
     "stats": (),
-    **dict.fromkeys(("bench", "demo", "eval", "restore", "serve", "setup", "watch", "zotero"), ("--help",)),
+    **dict.fromkeys(
+        ("bench", "console", "demo", "eval", "restore", "serve", "setup", "watch", "zotero"), ("--help",)
+    ),
 }
 
 

@@ -7,14 +7,9 @@ the app's ``_meta`` asks for. Without Playwright and Debian's Chromium the tests
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
-import tarfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,8 +17,8 @@ from mcp import Client
 from mcp.client.extension import advertise
 from mcp_types import TextResourceContents
 
+from tests.hostile_pages import EVIL, KILN, PLAIN, write_files
 from tests.ingesting import ingest_paths
-from tests.pdf_files import Box, Drawing, PdfFile, build_pdf, paragraph
 from winnow.server.backends.opening import open_backends
 from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.jobs.target import target_of
@@ -31,44 +26,9 @@ from winnow.server.settings.loading import load_settings
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.protocol import build_server
 
-playwright = pytest.importorskip("playwright.async_api", reason="needs Playwright: pip install playwright")
-BROWSER = os.environ.get("WINNOW_BROWSER") or next(
-    filter(None, map(shutil.which, ("chromium-headless-shell", "chromium"))), ""
-)
-pytestmark = [
-    pytest.mark.anyio,
-    pytest.mark.walls,
-    pytest.mark.slow,
-    pytest.mark.skipif(not BROWSER, reason="needs a Chromium: Debian's package, or its path in WINNOW_BROWSER"),
-]
+pytestmark = [pytest.mark.anyio, pytest.mark.walls, pytest.mark.slow]
 
-AXE = "axe-core@4.14.1"
 HOST, VIEW = "http://host.test/", "http://view.test/"
-KILN, PLAIN = "The kiln is kept at ninety degrees.", "Backups are kept for ninety days."
-# Titles, lines and names that are markup, code or addresses where a page takes them for such.
-EVIL = (
-    "</script><script>parent.postMessage('taken','*');document.title='taken'</script>",
-    "<img src=x onerror=\"document.title='taken'\"><svg onload=\"document.title='taken'\"></svg>",
-    "[click](javascript:document.title='taken') ![](http://evil.test/pixel.png) <http://evil.test/>",
-    "</li></ol><iframe srcdoc=\"<script>parent.document.title='taken'</script>\"></iframe>",
-    "{{constructor.constructor('document.title=1')()}} ${document.title='taken'}",
-    "<base href=http://evil.test/><meta http-equiv=refresh content='0;url=http://evil.test/'>",
-)
-LINES = ["# Rules", "", *EVIL, "", f"🔥 {PLAIN}", "", "The end."]
-
-
-def write_files(folder: Path) -> Path:
-    """A PDF of three pages, of which the last one is a drawing, and a text whose lines are markup and code."""
-    folder.mkdir()
-    pages: list[list[Drawing]] = [
-        [*paragraph(72, 760, ["The furnace is lit at dawn.", "Nobody enters."])],
-        [*paragraph(72, 760, ["A page.", KILN])],
-        [Box(100, 100, 300, 300, (1, 0, 0))],
-    ]
-    (folder / "kilns.pdf").write_bytes(build_pdf(PdfFile(pages)))
-    front = f"---\ntitle: {json.dumps(EVIL[0])}\n---\n"
-    (folder / "rules <b>.md").write_text(front + "\n".join(LINES) + "\n", "utf-8")
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -83,27 +43,6 @@ async def application(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator
         backends.close()
     async with open_application(settings, wait_for_model=False) as opened:
         yield opened
-
-
-@pytest.fixture(scope="module")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The source of axe-core, which judges pages by the rules of accessibility."""
-    folder = tmp_path_factory.mktemp("axe")
-    npm = shutil.which("npm")
-    if npm is None or subprocess.run([npm, "pack", "--silent", AXE], cwd=folder, capture_output=True).returncode:
-        pytest.skip(f"{AXE} cannot be had from npm")
-    with tarfile.open(next(folder.glob("*.tgz"))) as packed:
-        source = packed.extractfile("package/axe.min.js")
-        assert source is not None
-        return source.read().decode()
-
-
-@pytest.fixture(scope="module")
-async def browser() -> AsyncIterator[Any]:
-    async with playwright.async_playwright() as started:
-        browser = await started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield browser
-        await browser.close()
 
 
 # A minimal host. What the view sends is kept in `sent`; calls go to the server by `callTool`.
