@@ -34,7 +34,7 @@ def made(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Configuratio
 
 @dataclass
 class Window:
-    """A window that has entered a console, what went wrong in it, and the requests that failed, with the reason."""
+    """A window that has entered a console, what went wrong in it, and requests that failed, with the reason."""
 
     page: Any
     console: Console
