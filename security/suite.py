@@ -41,7 +41,8 @@ Each is called once, in a process and an empty working folder of its own (surfac
 well. ``seconds`` is the time limit of each, 300 by default. Programs drive the product by its command line
 (`security.surface.winnow`) or import what they attack; they listen on loopback only, on a port that the system
 chooses, and leave no process behind. What several attacks share is in loopback_servers.py (transports),
-console_server.py (the console), loopback_listener.py (settings that name a server), settings_files.py (settings files that stop a command),
+console_server.py (the console), loopback_listener.py (settings that name a server),
+settings_files.py (settings files that stop a command),
 bomb_ingest.py (hostile files), tool_packs.py, project_archives.py, backups.py, citation_target.py,
 prompt_folder.py and two_projects.py. An unprotected equivalent is a few lines of what the product would do
 without the protection: ``yaml.safe_load`` of the same file, a server that checks no Host, a ``print`` of the
