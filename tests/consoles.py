@@ -22,7 +22,12 @@ from winnow.server.console.access import ConsoleAccess
 from winnow.server.console.desk import IDLE_SECONDS, Desk, OpenApplication
 from winnow.server.console.pages import PAGES
 from winnow.server.console.web import build_console
+from winnow.server.ingest.selection.request import IngestRequest, StoredRequest
+from winnow.server.jobs.job_files import JobFiles
+from winnow.server.jobs.records import JobFailure, JobRequest, new_job
 from winnow.server.jobs.target import target_of
+from winnow.server.jobs.watching.sources import WatchedSource, change_sources
+from winnow.server.jobs.watching.status import PathStatus, write_status
 from winnow.server.runtime.audit import open_audit_log
 from winnow.server.settings.loading import Configuration, load
 from winnow.server.settings.settings import Settings
@@ -56,8 +61,19 @@ def make_store(folder: Path, **changed: Any) -> Configuration:
     finally:
         backends.close()
     _audit_script(configuration.settings)
+    _ask_for_ingests(configuration.settings.store, folder / "files")
     asyncio.run(_write_claims(configuration.settings))
     return configuration
+
+
+def _ask_for_ingests(store: Path, files: Path) -> None:
+    """A watched source with a file that is not read, and a job that failed."""
+    source = WatchedSource(id="files", request=IngestRequest(paths=(files,)), project="p")
+    change_sources(store, lambda before: [*before, source])
+    write_status(store, [PathStatus("files", str(files), "p", "events", unreadable=1, failures=(EVIL[5],))])
+    job = new_job(JobRequest(project="p", ingest=StoredRequest(paths=(files / EVIL[4][:20],)), root=str(files)))
+    failure = JobFailure(reason="NOT_FOUND", message=EVIL[1])
+    JobFiles(store).write(job.model_copy(update={"state": "failed", "failure": failure}))
 
 
 def _audit_script(settings: Settings) -> None:

@@ -231,6 +231,22 @@ async def test_tiers_are_compared_by_their_tokens(http: httpx2.AsyncClient) -> N
     assert re.findall(r'<th scope="row">([^<]*)</th><td><code>', page) == [tier.label for tier in TIERS.values()]
 
 
+async def test_a_project_out_of_reach_is_refused_on_every_page_that_takes_one(http: httpx2.AsyncClient) -> None:
+    page = (await http.get("/", params={"q": QUESTION, "project": "q"})).text
+    assert json.loads(shown(page, "payload"))["error"]["code"] == "SCOPE_VIOLATION"
+    named = (
+        "/documents",
+        "/document?id=kilns.pdf",
+        "/page?document=kilns.pdf",
+        "/graph",
+        "/graph?node=x",
+        "/claims",
+    )
+    for path in named:
+        refused = await http.get(f"{path}{'&' if '?' in path else '?'}project=q")
+        assert (path, refused.status_code, "SCOPE_VIOLATION" in refused.text) == (path, 403, True)
+
+
 async def test_a_refused_question_is_shown_as_the_tool_refuses_it(http: httpx2.AsyncClient) -> None:
     page = await http.get("/", params={"q": "backups", "updated_after": "soon"})
     assert page.status_code == 200
@@ -286,6 +302,18 @@ async def test_a_node_links_to_its_neighbours_in_drawing_and_list(http: httpx2.A
     drawn = links.findall(drawing.partition("<svg")[2])
     assert drawn == links.findall(listed)[: len(drawn)] != []
     assert (await http.get(drawn[0])).status_code == 200
+
+
+async def test_sources_and_jobs_are_shown_with_what_went_wrong(http: httpx2.AsyncClient) -> None:
+    page = unescape((await http.get("/sources")).text)
+    assert "not watched now; 1 not read" in page
+    assert f"not read: {EVIL[5]}" in page
+    assert f"NOT_FOUND: <bdi>{EVIL[1]}</bdi>" in page
+
+
+async def test_documents_of_which_little_came_into_the_index_are_named(http: httpx2.AsyncClient) -> None:
+    page = (await http.get("/documents/health")).text
+    assert re.findall(r"<h2><bdi>(.*?)</bdi></h2>", page) == ["kilns.pdf"]
 
 
 async def test_sources_load_again_only_where_that_was_asked_for(http: httpx2.AsyncClient) -> None:

@@ -60,9 +60,11 @@ async def show_search(asked: Asked) -> PageView:
     }
     if query:
         async with asked.desk.opened() as desk:
-            values["result"] = await _search(desk, asked, tier)
+            result = values["result"] = await _search(desk, asked, tier)
             if asked.text("compare"):
-                values["compared"] = [(key, each, await _search(desk, asked, each)) for key, each in TIERS.items()]
+                values["compared"] = [
+                    (each, result if each is tier else await _search(desk, asked, each)) for each in TIERS.values()
+                ]
     return PageView("search.html", "Search", values)
 
 
