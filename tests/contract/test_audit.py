@@ -22,11 +22,12 @@ from typer.testing import CliRunner
 
 from tests.plain_store import copy_store
 from tests.serving import serve
-from winnow.server.commands.audit import _format_table, _parse_since, _summarize, app
+from winnow.server.commands.audit import _format_table, _parse_since, app
 from winnow.server.commands.entry.app import open_application
 from winnow.server.commands.health import primary_data
 from winnow.server.errors import WinnowError
 from winnow.server.runtime.audit import AuditLog, fingerprint, read_records, since_of
+from winnow.server.runtime.reports.audit_sums import sum_executions
 from winnow.server.runtime.reports.openmetrics import format_open_metrics
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
@@ -120,7 +121,7 @@ def test_each_script_leaves_one_line_without_its_words(store: Path, tmp_path: Pa
 
     records = list(read_records(settings.audit_folder))[-4:]
     assert records == [first, failed, large, rejected]
-    assert _summarize(records)["verdicts"] == endings
+    assert sum_executions(records)["verdicts"] == endings
     assert "limit ResultTooLarge" in "\n".join(_format_table(records))
     kept = load_settings(store=tmp_path / "other", project="handbook", log_queries=True)
     assert kept.audit_folder == tmp_path / "other" / "audit"
