@@ -121,6 +121,19 @@ async def test_every_page_is_accessible_and_as_wide_as_the_window(
     assert {address: found for address, found in widths.items() if found > width} == {}
 
 
+async def test_the_doctor_is_asked_by_keyboard_and_its_findings_are_accessible(
+    made: Configuration, browser: Any, axe: str
+) -> None:
+    async with window_of(made, browser, theme="dark", width=NARROW) as window:
+        await window.show("/doctor")
+        assert await window.page.get_by_role("table").count() == 0
+        await window.page.get_by_role("button", name="Check this installation").press("Enter")
+        await window.page.get_by_role("table").wait_for()
+        assert await window.page.get_by_role("row").filter(has_text="store: folder").count() == 1
+        assert await read_violations(window, axe) == []
+        assert await window.page.evaluate("document.documentElement.scrollWidth") <= NARROW
+
+
 async def test_a_search_is_made_and_read_by_keyboard_alone(made: Configuration, browser: Any) -> None:
     async with window_of(made, browser, width=NARROW) as window:
         keyboard = window.page.keyboard
