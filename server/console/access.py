@@ -48,7 +48,7 @@ class ConsoleAccess:
     def __init__(self, app: ASGIApp, port: int, render: Render) -> None:
         self._app = app
         self._render = render
-        self._hosts = tuple(f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]"))
+        self._hosts = tuple(f"{name}:{port}" for name in ("127.0.0.1", "localhost"))
         self._cookie_name = f"winnow_console_{port}"
         self._token = secrets.token_urlsafe(_TOKEN_BYTES)
         self._session = secrets.token_urlsafe(_TOKEN_BYTES)
