@@ -61,6 +61,7 @@ def answer(folder: Path, *arguments: str) -> dict[str, Any]:
         ("kilns.pdf, p. iii (file page 2)",),
         ("[@ohm1827, kilns.pdf, p. iii (file page 2)]",),
         ("[@ohm1827, p. iii]",),
+        ("[kilns.pdf, p. iii (file page 2)]",),
         ("@ohm1827", "--page", "2"),
     ],
     ids=" ".join,

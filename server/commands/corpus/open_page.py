@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from winnow.server.operations.knowledge import Answer, Knowledge
 
 app = command()
-# A citation: "[@ohm1827, guide.pdf, p. 33 (file page 45)]", or some of its parts; a link: "guide.pdf#page=45".
+# A citation: "[@ohm1827, guide.pdf, p. 33 (file page 45)]", "[guide.pdf, p. 33]", or parts of it, with brackets or
+# without; a link: "guide.pdf#page=45".
 _LINKED = re.compile(r"(?P<document>.{1,1000})#page=(?P<page>[0-9]{1,9})\Z")
 _PLACED = re.compile(
     r"(?P<rest>.{1,1000}?), ?(?P<page>(?:pp?\. ?|(?:file )?pages? |slides? )[^,]{1,80}(?:\([^()]{1,40}\))?)\Z"
@@ -117,7 +118,8 @@ async def read_citation(kb: Knowledge, citation: str) -> dict[str, Any]:
         return {"passage_id": text}
     if linked := _LINKED.match(text):
         return {"document": linked["document"], "page": linked["page"]}
-    text = text.removeprefix("[").removesuffix("]") if text.startswith(("[@", "[-@")) else text
+    if text.startswith("[") and text.endswith("]") and (_KEYED.match(text[1:-1]) or _PLACED.match(text[1:-1])):
+        text = text[1:-1]
     placed = _PLACED.match(text)
     text, page = (placed["rest"], placed["page"]) if placed else (text, None)
     keyed = _KEYED.match(text)

@@ -32,6 +32,10 @@ _CHANGED = (
     "{name} changed since it was ingested, so its pages may not be the cited ones; its operator can ingest it "
     "again: winnow ingest"
 )
+_UNFINISHED = (
+    "the last ingest of {name} was interrupted, or could not read it, so its pages may not be the cited ones; its "
+    "operator can run it again: winnow ingest"
+)
 _NOT_DRAWN = "page {number} of {name} cannot be shown: {why}; image=false shows its text"
 _REASON_CHARS = 200
 
@@ -91,8 +95,7 @@ def draw_ingested(
                 raise WinnowError("INVALID_REQUEST", f"page: {name} {why}") from None
             raise WinnowError("SOURCE_UNAVAILABLE", _NOT_DRAWN.format(number=number, name=name, why=why)) from None
         # Who writes into the file meanwhile changes what the child reads.
-        if opened.has_changed:
-            raise WinnowError("SOURCE_UNAVAILABLE", _CHANGED.format(name=_name_of(document)))
+        _check_unchanged(opened, document)
         return drawn
 
 
@@ -111,12 +114,18 @@ def open_ingested(catalogue: DocumentStore, document: Document) -> Iterator[Inge
 
     Raises:
         WinnowError: UNSUPPORTED for a document without a file, SOURCE_UNAVAILABLE for a file that is not there,
-            became a link, or changed.
+            became a link, or changed, or whose last ingest was not finished.
     """
     with _open(catalogue, document) as opened:
-        if opened.has_changed:
-            raise WinnowError("SOURCE_UNAVAILABLE", _CHANGED.format(name=_name_of(document)))
+        _check_unchanged(opened, document)
         yield opened
+
+
+def _check_unchanged(opened: IngestedFile, document: Document) -> None:
+    """Raise ``WinnowError`` for a file that is not known to be the one that was ingested."""
+    if opened.has_changed:
+        told = _CHANGED if opened.stamp else _UNFINISHED
+        raise WinnowError("SOURCE_UNAVAILABLE", told.format(name=_name_of(document)))
 
 
 @contextmanager
