@@ -162,6 +162,7 @@ def addresses_of(document_id: str, node: str, entry: str) -> list[str]:
     """An address of every page with something to show, and of their errors."""
     query = {
         "/": ["", "?q=ninety+degrees&compare=1", "?q=x%3Cscript%3Ey&tier=full"],
+        "/why": ["", f"?q=ninety&document={document_id}", "?q=%3Cscript%3E+kept&document=%3Cb%3E&path=%22%3E"],
         "/documents": ["", "?path=nothing"],
         "/documents/health": [""],
         "/document": [f"?id={document_id}", "?id=kilns.pdf", "?id=../../secret"],

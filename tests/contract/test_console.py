@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import json
 import re
 from collections.abc import AsyncIterator
@@ -226,6 +227,20 @@ async def test_filters_and_modes_of_the_form_are_arguments_of_the_tool(http: htt
     }
 
 
+async def test_a_ranking_is_explained_as_the_operation_explains_it(http: httpx2.AsyncClient) -> None:
+    searched = (await http.get("/", params={"q": QUESTION, "tier": "candidates", "type": "markdown"})).text
+    (leads,) = re.findall(r'href="(/why[^"]*)"', searched)
+    page = (await http.get(html.unescape(leads))).text
+    assert "kb_search, " in page
+    assert '<input type="hidden" name="type" value="markdown">' in page
+    ranks = re.findall(r'<tr><td class="amount">(\d+)</td>', page)
+    assert ranks == [str(rank) for rank in range(1, len(ranks) + 1)] != []
+    named = (await http.get("/why", params={"q": QUESTION, "document": "kilns.pdf", "type": "markdown"})).text
+    assert "leaves out" in named or "filter" in named
+    missing = (await http.get("/why", params={"q": QUESTION, "document": "no such file"})).text
+    assert "Next: " in missing
+
+
 async def test_tiers_are_compared_by_their_tokens(http: httpx2.AsyncClient) -> None:
     page = (await http.get("/", params={"q": QUESTION, "compare": "1"})).text
     assert re.findall(r'<th scope="row">([^<]*)</th><td><code>', page) == [tier.label for tier in TIERS.values()]
@@ -241,6 +256,7 @@ async def test_a_project_out_of_reach_is_refused_on_every_page_that_takes_one(ht
         "/graph",
         "/graph?node=x",
         "/claims",
+        f"/why?q={QUESTION}",
     )
     for path in named:
         refused = await http.get(f"{path}{'&' if '?' in path else '?'}project=q")

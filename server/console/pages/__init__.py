@@ -12,10 +12,12 @@ from winnow.server.console.pages.scripts import list_scripts, show_savings, show
 from winnow.server.console.pages.search import show_search
 from winnow.server.console.pages.system import show_doctor, show_settings, show_sources
 from winnow.server.console.pages.tools import show_tools
+from winnow.server.console.pages.why import show_why
 from winnow.server.console.records import PageRoute
 
 PAGES: tuple[PageRoute, ...] = (
     PageRoute("/", show_search, "Search"),
+    PageRoute("/why", show_why, under="/"),
     PageRoute("/documents", list_documents, "Documents"),
     PageRoute("/documents/health", list_thin, under="/documents"),
     PageRoute("/document", show_document, under="/documents"),

@@ -43,6 +43,7 @@ TIERS: Mapping[str, SearchTier] = MappingProxyType(
 _USUAL_TIER = "preview"
 _LISTED_FILTERS = ("doc_tag", "tags")
 _FILTERS = ("path", "path_prefix", "updated_after")
+FILTER_FIELDS = ("type", *_LISTED_FILTERS, *_FILTERS)
 
 
 async def show_search(asked: Asked) -> PageView:
@@ -55,6 +56,7 @@ async def show_search(asked: Asked) -> PageView:
         "types": get_args(DocumentType),
         "projects": asked.desk.settings.reachable,
         "asked": {key: asked.text(key) for key in _FIELDS} | {"q": query, "tier": name, "top_k": _top_k(asked)},
+        "explained": tier.tool.replace(".", "_"),
         "result": None,
         "compared": [],
     }
@@ -68,7 +70,7 @@ async def show_search(asked: Asked) -> PageView:
     return PageView("search.html", "Search", values)
 
 
-_FIELDS = ("mode", "project", "type", "compare", "vendor", *_LISTED_FILTERS, *_FILTERS)
+_FIELDS = ("mode", "project", "compare", *FILTER_FIELDS)
 
 
 async def _search(desk: OpenDesk, asked: Asked, tier: SearchTier) -> dict[str, Any]:
@@ -98,18 +100,20 @@ def sent_form(result: CallToolResult) -> str:
 def build_arguments(asked: Asked, tier: SearchTier) -> dict[str, Any]:
     """The arguments of the tool; what the form leaves empty is left out, as an agent would."""
     arguments: dict[str, Any] = {tier.question: asked.text("q"), "top_k": _top_k(asked), **tier.arguments}
-    filters: dict[str, Any] = {name: asked.text(name) for name in _FILTERS if asked.text(name)}
-    filters |= {name: _split(asked.text(name)) for name in _LISTED_FILTERS if asked.text(name)}
-    if asked.text("type"):
-        filters["types"] = [asked.text("type")]
-    if filters:
-        arguments["filters"] = filters
-    if asked.text("project"):
-        arguments["scope"] = {"project_id": asked.text("project")}
+    arguments |= {**build_filters(asked), **asked.scope}
     mode = asked.text("mode")
     if mode and tier.mode:
         arguments |= {"options": {"mode": mode}} if tier.mode == "options" else {"mode": mode}
     return arguments
+
+
+def build_filters(asked: Asked) -> dict[str, Any]:
+    """The argument ``filters`` alone in its object, which is empty without any."""
+    filters: dict[str, Any] = {name: asked.text(name) for name in _FILTERS if asked.text(name)}
+    filters |= {name: _split(asked.text(name)) for name in _LISTED_FILTERS if asked.text(name)}
+    if asked.text("type"):
+        filters["types"] = [asked.text("type")]
+    return {"filters": filters} if filters else {}
 
 
 def _top_k(asked: Asked) -> int:
