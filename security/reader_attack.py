@@ -20,7 +20,7 @@ BREACHED = "BREACHED"
 _PLAIN = (
     "import os, sys; sys.path.insert(0, sys.argv[1]); os.dup2(int(sys.argv[2]), 103); "
     "os.dup2(int(sys.argv[3]), 4); os.dup2(103, 3); "
-    "from winnow.security import reader_child; reader_child.prepare(uses_ocr=False)()"
+    "from winnow.security import reader_child; reader_child.prepare(tasks=[], uses_ocr=False)()"
 )
 _FORMAT = Format("pdf", ("attack",))
 

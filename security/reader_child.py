@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import IO, Any
 
@@ -45,11 +45,11 @@ FACTS = {
 }
 
 
-def warm_up(*, uses_ocr: bool) -> None:
+def warm_up(*, tasks: Sequence[str], uses_ocr: bool) -> None:
     """Import the modules of `_HELPERS`: attacks must fail at the walls, not at an import."""
 
 
-def prepare(*, uses_ocr: bool) -> Callable[[], None]:
+def prepare(*, tasks: Sequence[str], uses_ocr: bool) -> Callable[[], None]:
     """Open the file; returns what runs it."""
     return partial(run, os.fdopen(DOCUMENT, "rb", closefd=False))
 

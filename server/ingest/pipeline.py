@@ -29,7 +29,7 @@ from typing import TypeVar, get_args
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.advice import add_advice
 from winnow.server.ingest.change_detection import document_of, entry_of, indexed_document_of, stamp_of
-from winnow.server.ingest.children.parser import ParserProcess
+from winnow.server.ingest.children.parser import ParserProcess, expected_tasks
 from winnow.server.ingest.children.reader_pool import ReaderPool
 from winnow.server.ingest.file_discovery import (
     File,
@@ -229,6 +229,11 @@ class _IngestRun:
     def ingest(self, parts: Sequence[SourcePart]) -> IngestReport:
         """Bring the index in line with these parts of sources."""
         todo = [self.changed_files(part) for part in parts]
+        self._parser.expect(
+            frozenset().union(
+                *(expected_tasks(file.path, file.size, self._parser.options) for files in todo for file in files)
+            )
+        )
         self._meter.documents_total = count_documents(todo)
         self._meter.bytes_total = sum(file.size for files in todo for file in files)
         self._meter.report()

@@ -19,29 +19,18 @@ import os
 import pkgutil
 import signal
 import sys
-from collections.abc import Callable
-from dataclasses import asdict, astuple
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, get_args
+from typing import Any, BinaryIO, Protocol, cast
 
-from winnow.server.bibliographies.formats import latex
-from winnow.server.bibliographies.reading import SUFFIXES, pack, read_bibliography
-from winnow.server.ids import document_id
-from winnow.server.models import Document, DocumentType, Place, WantedText
-from winnow.server.readers import frames, markup
+from winnow.server.readers import frames
 from winnow.server.readers.bounded_files import open_file
-from winnow.server.readers.chunking import chunk
-from winnow.server.readers.documents import RawDocument, UnreadableFile
-from winnow.server.readers.extraction.document_extraction import extract_document
-from winnow.server.readers.extraction.gazetteer import NO_GAZETTEER
+from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.failures import TOO_LARGE
-from winnow.server.readers.formats.format_table import FORMATS
-from winnow.server.readers.formats.parsed_file import FormatReader, NotForThisReader, ReadOptions
+from winnow.server.readers.formats.parsed_file import NotForThisReader
 from winnow.server.readers.late_imports import LATE_IMPORTS, LateImports
-from winnow.server.readers.page_pictures.drawing import draw_page
-from winnow.server.readers.pdf import ocr
-from winnow.server.readers.reading import parse
+from winnow.server.readers.tasks.table import TASKS, ReaderAnswer, Task
 
 if sys.platform != "win32":
     import resource
@@ -49,43 +38,56 @@ if sys.platform != "win32":
 MEMORY_BYTES = 1024 * 1024 * 1024
 _DESCRIPTORS = 64
 _RPC, _DOCUMENT = 3, 4  # of a walled child; see sandbox/walls/profiles.py
-_FORMATS = "winnow.server.readers.formats"
+_TASKS = "winnow.server.readers.tasks"
+# Modules of the standard library that others, and libraries, import at a first use.
+_IMPORTED_LATE = (
+    "contextvars",
+    "decimal",
+    "email.parser",
+    "hashlib",
+    "heapq",
+    "importlib.metadata",
+    "pickle",
+    "pprint",
+    "statistics",
+    "subprocess",
+    "xml.dom.minidom",
+    "zipfile",
+    "zoneinfo",
+)
 
-READERS: dict[str, FormatReader] = {}
-_UNAVAILABLE: dict[str, str] = {}  # reader -> why it cannot be imported
 
-# The facts, and a text or the bytes of a picture.
-ReaderAnswer = tuple[dict[str, Any], str | bytes]
+class TaskModule(Protocol):
+    """Protocol of the modules in ``tasks/``."""
+
+    def warm_up(self, *, uses_ocr: bool) -> None:
+        """Load what the task opens files for at its first use."""
+
+    def serve(self, request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> ReaderAnswer:
+        """The answer to a request."""
+
+
+def _module_of(task: Task) -> TaskModule:
+    return cast("TaskModule", importlib.import_module(f"{_TASKS}.{task}"))
 
 
 # --- behind walls
 
 
-def warm_up(*, uses_ocr: bool) -> None:
-    """Import every reader and codec, and load OCR if it is used: a child cannot open their files any more."""
-    markup.warm_up()
-    latex.warm_up()
-    for suffix in SUFFIXES:
-        read_bibliography("", suffix)
+def warm_up(*, tasks: Sequence[Task], uses_ocr: bool) -> None:
+    """Import every codec, and all that these tasks need: a child cannot open their files any more."""
     # Callbacks of native libraries need executable memory. ctypes keeps what it has, and the child gets no more.
     ctypes.CFUNCTYPE(None)(_set_process_limits)
     for module in pkgutil.iter_modules(encodings.__path__):
         if module.name not in ("mbcs", "oem"):  # of Windows
             importlib.import_module(f"encodings.{module.name}")
-    for name in dict.fromkeys(name for each in FORMATS.values() for name in each.readers):
-        _import_reader(name)
-    if uses_ocr:
-        ocr.load()
+    for name in _IMPORTED_LATE:
+        importlib.import_module(name)
+    for task in tasks:
+        _module_of(task).warm_up(uses_ocr=uses_ocr)
 
 
-def _import_reader(name: str) -> None:
-    try:
-        READERS[name] = importlib.import_module(f"{_FORMATS}.{name}").read
-    except ImportError as error:  # a library without a build for this system must not take the others with it
-        _UNAVAILABLE[name] = str(error)
-
-
-def prepare(*, uses_ocr: bool) -> Callable[[], None]:
+def prepare(*, tasks: Sequence[Task], uses_ocr: bool) -> Callable[[], None]:
     """Open the streams over the descriptors, which the walls forbid; return the function for one request."""
     requests, answers = os.fdopen(_RPC, "rb", closefd=False), os.fdopen(_RPC, "wb", closefd=False)
     return partial(_serve_one, requests, answers, os.fdopen(_DOCUMENT, "rb", closefd=False))
@@ -127,7 +129,6 @@ def main() -> None:
 
 
 def _open_document(request: dict[str, Any]) -> BinaryIO:
-    _import_reader(request["reader"])
     return open_file(Path(request["path"]))
 
 
@@ -181,18 +182,10 @@ def _serve(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> tu
     "flaw" is the reason why the file cannot be read; "failure" is what happened to its reader, and another reader
     may read it.
     """
+    task: Task = request["do"]
+    assert task in TASKS
     try:
-        match request["do"]:
-            case "parse":
-                return _parse_markup(request), False
-            case "bibliography":
-                return _read_bibliography(request), False
-            case "dry_run":
-                return _dry_run(request), False
-            case "draw":
-                return _draw_page(request, open_document), True
-            case _:
-                return _read_file(request, open_document), True
+        return _module_of(task).serve(request, open_document), TASKS[task]
     except UnreadableFile as error:
         return ({"flaw": str(error)}, ""), False
     except NotForThisReader as error:
@@ -205,64 +198,3 @@ def _serve(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> tu
         BaseException
     ) as error:  # of a parser or library, which may still hold memory; a panic is a BaseException
         return ({"failure": f"its parser failed ({type(error).__name__})"}, ""), True
-
-
-def _parse_markup(request: dict[str, Any]) -> ReaderAnswer:
-    kind: DocumentType = request["kind"]
-    assert kind in get_args(DocumentType)
-    (raw,) = parse(kind, str(request["text"]), str(request["uri"]))
-    assert isinstance(raw, RawDocument)
-    return {"title": raw.title}, raw.text
-
-
-def _read_bibliography(request: dict[str, Any]) -> ReaderAnswer:
-    packed = pack(read_bibliography(str(request["text"]), str(request["suffix"])))
-    if len(packed.encode("utf-8", "replace")) > frames.MAX_TEXT_BYTES:
-        raise UnreadableFile(f"its entries take more than {frames.MAX_TEXT_BYTES >> 20} MiB; split it")
-    return {}, packed
-
-
-def _dry_run(request: dict[str, Any]) -> ReaderAnswer:
-    """Split the document and extract its entities as the ingest will, to show that both end within the limits."""
-    uri, metadata = str(request["uri"]), request["metadata"]
-    document = Document(
-        document_id("p", uri),
-        "p",
-        uri,
-        "",
-        request["title"],
-        request["kind"],
-        "",
-        metadata=metadata,
-        body_start=request["body_start"],
-    )
-    chunks = chunk(document, request["text"], [Place(*place) for place in request["places"]])
-    extract_document(document, request["text"], chunks, NO_GAZETTEER)
-    return {"chunks": len(chunks)}, ""
-
-
-def _draw_page(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> ReaderAnswer:
-    with open_document() as document:
-        document.seek(0)
-        wanted = [WantedText(*each) for each in request["wanted"]]
-        drawn = draw_page(document, int(request["page"]), wanted)
-    return {"marks": list(drawn.marks)}, drawn.data
-
-
-def _read_file(request: dict[str, Any], open_document: Callable[[], BinaryIO]) -> ReaderAnswer:
-    name = request["reader"]
-    options = ReadOptions(request["keeps_hidden"], tuple(request["passwords"]), request["uses_ocr"])
-    with open_document() as document:
-        document.seek(0)  # the parent has looked at its beginning, and shares the position
-        if name not in READERS:
-            return {"failure": f"the reader {name} is not available: {_UNAVAILABLE.get(name, 'unknown')}"}, ""
-        parsed = READERS[name](document, options)
-    if len(parsed.text) > frames.MAX_TEXT_CHARS:
-        raise UnreadableFile(f"its text is longer than {frames.MAX_TEXT_CHARS >> 20} million characters; split it")
-    facts = {
-        "title": parsed.title,
-        "places": list(map(astuple, parsed.places)),
-        "reading": asdict(parsed.reading),
-        "facts": dict(parsed.facts),
-    }
-    return facts, parsed.text

@@ -185,7 +185,9 @@ def test_what_parses_markup_without_walls_has_no_secrets_and_bounds(
     from winnow.server.ingest.children.reader_pool import StartedChildren
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    monkeypatch.setattr(parser, "start_walled_children", lambda options: StartedChildren(options, None, "none"))
+    monkeypatch.setattr(
+        parser, "start_walled_children", lambda options, tasks: StartedChildren(options, None, "none")
+    )
     with parser.ParserProcess() as apart:
         assert [one.title for one in apart.parse("html", "<title>A</title>", "a") if isinstance(one, RawDocument)]
         assert apart._confined._child is not None

@@ -266,7 +266,7 @@ from pathlib import Path
 from winnow.server.ingest.children.reader_pool import start_walled_children
 from winnow.server.readers.formats.parsed_file import ReadOptions
 def surface():
-    started = start_walled_children(ReadOptions())
+    started = start_walled_children(ReadOptions(), {"parse"})
     process = started.children._children._process
     parent = int(Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[1])
     request = {"do": "parse", "kind": "html", "text": "<p>words", "uri": "a.html"}

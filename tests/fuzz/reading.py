@@ -41,6 +41,7 @@ class Reading:
         self._folder = folder
         self._seeds = seeds
         self._parser = ParserProcess(options)
+        self._parser.expect(frozenset({"read", "read_sheet", "dry_run"}))
         self._good = {suffix: self._read(suffix, data) for suffix, data in seeds.items()}
         assert self._parser._walled is not None
         assert isinstance(self._parser._walled.children, WalledChildren)

@@ -13,6 +13,7 @@ A test of starting itself has the mark ``real_starts``. Each command has one (te
 
 from __future__ import annotations
 
+import ast
 import ctypes
 import os
 import re
@@ -32,6 +33,7 @@ from tests.starts import adoption, forking, requests
 from winnow.sandbox.protocol.limits import Limits
 from winnow.sandbox.runners import launch
 from winnow.server.ingest.children.walled_children import program_of_readers
+from winnow.server.readers.tasks.table import TASKS
 
 _ROOT = Path(__file__).parents[2]
 _TEMPLATE = """
@@ -141,7 +143,10 @@ def find_program(
 def _find_fork_server(source: str, environment: Mapping[bytes, bytes]) -> Program | None:
     if (found := _SERVING.fullmatch(source)) is None:
         return None
-    kind = ServerKind(found["paths"], found["program"], found["options"], (*sorted(environment.items()),))
+    options = ast.literal_eval(found["options"])
+    if "tasks" in options:  # those of a start may be any; the template has all
+        options["tasks"] = list(TASKS)
+    kind = ServerKind(found["paths"], found["program"], repr(options), (*sorted(environment.items()),))
     return Program(kind, "-c", found["source"], ())
 
 
@@ -325,7 +330,7 @@ def warm_starts() -> Iterator[Starter]:
 
 def start_readers() -> SharedTemplate:
     """Start a shared template of the fork servers of readers. It ends with this process."""
-    program = program_of_readers()
+    program = program_of_readers(TASKS)
     environment = {os.fsencode(name): os.fsencode(value) for name, value in launch.environment_of(program).items()}
     found = find_program(launch.command_of(0, program, Limits()), environment)
     assert found is not None

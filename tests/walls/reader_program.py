@@ -7,22 +7,25 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Sequence
 from typing import BinaryIO
 
 from winnow.server.models import Place, Reading
 from winnow.server.readers import child
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.readers.tasks import read
+from winnow.server.readers.tasks.table import Task
 
 prepare = child.prepare
 _READ: list[bytes] = []
 
 
-def warm_up(*, uses_ocr: bool) -> None:
+def warm_up(*, tasks: Sequence[Task], uses_ocr: bool) -> None:
     """Start a thread, as libraries do, and register the readers."""
     threading.Thread(target=time.sleep, args=(3600,), daemon=True).start()
-    child.READERS |= {name.removeprefix("_read_"): read for name, read in globals().items() if "_read_" in name}
-    child.warm_up(uses_ocr=uses_ocr)
+    read.READERS |= {name.removeprefix("_read_"): read for name, read in globals().items() if "_read_" in name}
+    child.warm_up(tasks=tasks, uses_ocr=uses_ocr)
 
 
 def _parsed(text: str) -> ParsedFile:

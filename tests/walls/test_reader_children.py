@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from winnow.server.readers.common import ocr_package
 from winnow.server.readers.documents import RawDocument, UnreadableFile, clean_document
 from winnow.server.readers.formats.format_table import Format
 from winnow.server.readers.formats.parsed_file import ReadOptions
+from winnow.server.readers.tasks.table import Task
 
 pytestmark = [pytest.mark.walls, pytest.mark.both_users]
 
@@ -77,7 +78,7 @@ def test_a_file_is_read_with_its_places_facts_and_the_way_it_was_read(readers: P
 
 
 def test_the_walls_stand_although_a_library_started_a_thread_at_its_import() -> None:
-    children = WalledChildren()
+    children = WalledChildren({"read"})
     children.close()
     assert (children.missing, children.breaches) == ((), ())
 
@@ -101,7 +102,7 @@ def test_line_ends_are_cleaned_and_places_follow_them(readers: ParserProcess, pa
         ("exit", "its parser gave no answer"),
         ("signal", "its parser was ended at a system call that no reader needs"),
         ("places", "its parser returned an invalid answer"),
-        ("absent", "the reader absent is not available: unknown"),
+        ("absent", "the reader absent is not available: No module named 'winnow.server.readers.formats.absent'"),
         (
             "nothing",
             f"no text in it, but 2 pages that are images (1-2); {READ_THEM}",
@@ -189,7 +190,7 @@ def test_without_walls_only_texts_are_parsed_and_the_reason_names_the_flag(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        parser, "start_walled_children", lambda options: StartedChildren(options, None, "landlock")
+        parser, "start_walled_children", lambda options, tasks: StartedChildren(options, None, "landlock")
     )
     with ParserProcess() as readers:
         assert _reason(readers, path, "whole") == (
@@ -204,7 +205,7 @@ def test_without_walls_only_texts_are_parsed_and_the_reason_names_the_flag(
 
 def test_with_the_flag_files_are_read_without_walls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        parser, "start_walled_children", lambda options: StartedChildren(options, None, "landlock")
+        parser, "start_walled_children", lambda options, tasks: StartedChildren(options, None, "landlock")
     )
     path = tmp_path / "rows.pdf"
     path.write_bytes(b"%PDF-1.4\nnothing\n")
@@ -215,8 +216,8 @@ def test_with_the_flag_files_are_read_without_walls(tmp_path: Path, monkeypatch:
 def test_files_are_read_in_a_lesser_tier_which_the_ingest_names(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def start(options: ReadOptions) -> StartedChildren:
-        return StartedChildren(options, WalledChildren(), "network_namespace", "container")
+    def start(options: ReadOptions, tasks: Collection[Task]) -> StartedChildren:
+        return StartedChildren(options, WalledChildren(tasks), "network_namespace", "container")
 
     monkeypatch.setattr(parser, "start_walled_children", start)
     with ParserProcess() as readers:

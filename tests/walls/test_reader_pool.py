@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,7 @@ from winnow.server.ingest.children.walled_children import WalledChildren
 from winnow.server.readers.documents import RawDocument, UnreadableFile
 from winnow.server.readers.formats.format_table import Format
 from winnow.server.readers.formats.parsed_file import ReadOptions
+from winnow.server.readers.tasks.table import Task
 
 pytestmark = [pytest.mark.walls, pytest.mark.as_root]
 
@@ -173,9 +174,9 @@ def test_a_start_ahead_of_the_ingest_is_the_only_one(
 ) -> None:
     started = _count_starts(monkeypatch)
     for _ in range(3):
-        pool.start_early(ReadOptions())
+        pool.start_early(ReadOptions(), {"read"})
     assert _ingest(pool, path)[1] == "The text of the file.\n"
-    pool.start_early(ReadOptions())
+    pool.start_early(ReadOptions(), {"read"})
     _ingest(pool, path)
     assert started == [ReadOptions()]
 
@@ -184,9 +185,9 @@ def test_a_pool_that_is_closed_during_a_start_leaves_no_process(monkeypatch: pyt
     started = _count_starts(monkeypatch)
     before = family(os.getpid())
     pool = ReaderPool()
-    pool.start_early(ReadOptions())
+    pool.start_early(ReadOptions(), {"read"})
     pool.close()
-    pool.start_early(ReadOptions())
+    pool.start_early(ReadOptions(), {"read"})
     assert started == [ReadOptions()]
     assert family(os.getpid()) == before
 
@@ -196,7 +197,7 @@ def test_a_host_without_walls_is_not_tried_again_for_every_change(monkeypatch: p
     monkeypatch.setattr(
         reader_pool,
         "start_walled_children",
-        lambda options: started.append(options) or StartedChildren(options, None, "landlock"),
+        lambda options, tasks: started.append(options) or StartedChildren(options, None, "landlock"),
     )
     pool = ReaderPool()
     for _ in range(3):
@@ -210,9 +211,9 @@ def _count_starts(monkeypatch: pytest.MonkeyPatch) -> list[ReadOptions]:
     """The options of each start from now on."""
     started, start = [], reader_pool.start_walled_children
 
-    def count(options: ReadOptions) -> StartedChildren:
+    def count(options: ReadOptions, tasks: Collection[Task]) -> StartedChildren:
         started.append(options)
-        return start(options)
+        return start(options, tasks)
 
     monkeypatch.setattr(reader_pool, "start_walled_children", count)
     return started

@@ -24,7 +24,7 @@ class Recorder:
 def control():
     children = Recorder()
     try:
-        ParserProcess(ReadOptions())._ask_reader(children, "attack", Path("0.attack"), None, 1.0)
+        ParserProcess(ReadOptions())._ask_reader(children, "read", "attack", Path("0.attack"), None, 1.0)
     except ChildFailed:
         pass
     return str(Path.cwd()) in str(children.request)

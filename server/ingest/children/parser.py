@@ -38,6 +38,7 @@ from winnow.server.readers.formats.format_table import Format, format_of
 from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 from winnow.server.readers.late_imports import LATE_IMPORTS, find_installed
 from winnow.server.readers.reading import ReaderOutput, decode, kind_of, may_be_manual, parse, stem
+from winnow.server.readers.tasks.table import Task
 from winnow.server.text.sizes import count_of, name_numbers
 
 # Processor seconds for each document, for each MiB of it, and at most: several times those of the slowest real
@@ -56,6 +57,8 @@ _MIB = 1024 * 1024
 _PARSED_IN_CHILD: frozenset[DocumentType] = frozenset({"html", "rst", "manual"})
 # A longer text, or one with a longer line, gets a dry run; a shorter one takes at most a few seconds.
 _LONG_CHARS, _LONG_LINE_CHARS = 256 * 1024, 20_000
+# A larger file of another format than text usually has a long text: a page has 20 kB, and 2,500 characters.
+_LONG_FILE_BYTES = 2 * _MIB
 LARGEST_DOCUMENT_BYTES = 512 * _MIB
 _LARGEST_BIBLIOGRAPHY_BYTES = 32 * _MIB
 _NOT_A_BIBLIOGRAPHY = "not a bibliography; its name must end in {suffixes}"
@@ -79,15 +82,17 @@ _LATE_IMPORT = (
 _REASON_CHARS = 200
 _NEEDS_OCR = "an image; {advice}"
 _NO_OPTIONS = ReadOptions()
-# The reader whose library draws pages.
-_DRAWING_READER = "pdf_pdfium"
 
 
-def is_parsed_in_child(path: Path, options: ReadOptions) -> bool:
-    """Whether an ingest with these options parses a file of this name in a child, whatever its size."""
+def expected_tasks(path: Path, size: int, options: ReadOptions) -> frozenset[Task]:
+    """The tasks of children that an ingest with these options has with a file of this name and size, usually."""
     if form := format_of(path.name):
-        return options.uses_ocr or not form.needs_ocr
-    return kind_of(path) in _PARSED_IN_CHILD or may_be_manual(path)
+        if form.needs_ocr and not options.uses_ocr:
+            return frozenset()
+        return frozenset({form.task, "dry_run"} if size > _LONG_FILE_BYTES else {form.task})
+    is_markup = kind_of(path) in _PARSED_IN_CHILD or may_be_manual(path)
+    tasks: dict[Task, bool] = {"parse": is_markup, "dry_run": size > _LONG_CHARS}
+    return frozenset(task for task, is_expected in tasks.items() if is_expected)
 
 
 class ParserProcess:
@@ -109,6 +114,7 @@ class ParserProcess:
         self._pool = pool
         self._is_closed = False
         self._walled: StartedChildren | None = None
+        self._expected: frozenset[Task] = frozenset()
         # The walls that files met: the name of a tier, "none", or "" where no file needed them.
         self.tier = ""
         self.wall_warnings: tuple[str, ...] = ()
@@ -135,6 +141,10 @@ class ParserProcess:
         self._confined.close()
         if self._walled:
             self._walled.close()
+
+    def expect(self, tasks: frozenset[Task]) -> None:
+        """Have the children loaded with these tasks when they start; for any other they start anew."""
+        self._expected = tasks
 
     @contextlib.contextmanager
     def closing_on_error(self) -> Iterator[None]:
@@ -169,7 +179,7 @@ class ParserProcess:
         data = read_whole(path, _LARGEST_BIBLIOGRAPHY_BYTES)
         request = {"do": "bibliography", "suffix": suffix, "text": clean_text(decode(data))}
         try:
-            answer = self._children(needs_walls=False).ask(request, _seconds("bibliography", len(data)), None)
+            answer = self._children("bibliography").ask(request, _seconds("bibliography", len(data)), None)
             _load_facts(answer[0])
             return unpack(answer[1])
         except (ChildFailed, ValueError) as failure:
@@ -200,13 +210,12 @@ class ParserProcess:
         size = size_of(file, LARGEST_DOCUMENT_BYTES)
         request = {
             "do": "draw",
-            "reader": _DRAWING_READER,
             "path": str(path.absolute()),
             "page": number,
             "wanted": [astuple(each) for each in wanted],
         }
         try:
-            facts, data = self._children(needs_walls=True).ask(request, _seconds("draw", size), file)
+            facts, data = self._children("draw", needs_walls=True).ask(request, _seconds("draw", size), file)
             return answers.check_page(_load_facts(facts), data, len(wanted))
         except ChildFailed as failure:
             raise UnreadableFile(str(failure)) from None
@@ -215,12 +224,12 @@ class ParserProcess:
 
     def _read_file(self, file: BinaryIO, path: Path, size: int, form: Format) -> ParsedFile | None:
         """The file by the first of its format's readers that finds text in it; None for an image without text."""
-        children = self._children(needs_walls=True)
+        children = self._children(form.task, needs_walls=True)
         seconds = _seconds("ocr" if self.options.uses_ocr else "read", size)
         self.tried = []
         for name in form.readers:
             try:
-                parsed = self._ask_reader(children, name, path, file, seconds)
+                parsed = self._ask_reader(children, form.task, name, path, file, seconds)
             except (ChildFailed, UnreadableFile) as failure:
                 self.tried.append((name, str(failure)))
                 if isinstance(failure, UnreadableFile):
@@ -235,10 +244,12 @@ class ParserProcess:
                 return None
         raise UnreadableFile(self.tried[0][1])
 
-    def _ask_reader(self, children: Children, name: str, path: Path, file: BinaryIO, seconds: float) -> ParsedFile:
+    def _ask_reader(
+        self, children: Children, task: Task, name: str, path: Path, file: BinaryIO, seconds: float
+    ) -> ParsedFile:
         options = self.options
         request = {
-            "do": "read",
+            "do": task,
             "reader": name,
             "path": str(path.absolute()),
             "keeps_hidden": options.keeps_hidden,
@@ -254,16 +265,20 @@ class ParserProcess:
     def _ask_about_text(self, request: dict[str, Any], text: str) -> tuple[dict[str, Any], str]:
         seconds = _seconds(request["do"], len(text.encode("utf-8", "replace")))
         try:
-            return _ask(self._children(needs_walls=False), request, seconds, None)
+            return _ask(self._children(request["do"]), request, seconds, None)
         except ChildFailed as failure:
             raise UnreadableFile(str(failure)) from None
 
-    def _children(self, *, needs_walls: bool) -> Children:
+    def _children(self, task: Task, *, needs_walls: bool = False) -> Children:
         """The children for a document. Raises ``UnreadableFile`` where it must not be read without walls."""
         if self._is_closed:
             raise UnreadableFile(STOPPED)
+        tasks = self._expected | {task}
         if not self._walled:
-            self._walled = self._pool.take(self.options) if self._pool else start_walled_children(self.options)
+            start = self._pool.take if self._pool else start_walled_children
+            self._walled = start(self.options, tasks)
+        if self._walled.children:
+            self._walled.children.expect(tasks)
         if needs_walls:
             self._note_tier(self._walled)
             if self._walled.children is None and not self._allows_weaker:
@@ -290,14 +305,15 @@ class WallsTrial:
 
 def try_walls() -> WallsTrial:
     """Start the children, and have one parse a page."""
-    started = start_walled_children(_NO_OPTIONS)
+    task: Task = "parse"
+    started = start_walled_children(_NO_OPTIONS, {task})
     children, missing = started.children, started.missing
     if children is None:
         return WallsTrial(missing)
     try:
         began = time.perf_counter()
-        request = {"do": "parse", "kind": "html", "uri": "trial.html", "text": "<title>trial</title>"}
-        _ask(children, request, _seconds("parse", 0), None)
+        request = {"do": task, "kind": "html", "uri": "trial.html", "text": "<title>trial</title>"}
+        _ask(children, request, _seconds(task, 0), None)
     except (ChildFailed, UnreadableFile) as error:
         return WallsTrial(str(error))
     finally:

@@ -1,18 +1,21 @@
 """Starts the children that read documents, and keeps them from one ingest for the next.
 
-Their fork server takes a second to start, and a child of it some 10 ms. A process that ingests often, such as a
-watcher, keeps it in a pool; it takes no processor time there, and some memory, so it is ended when it has been
-idle for a while. A document has a child of its own in any case, forked from a process that has read none.
+Their fork server takes up to a second to start, and a child of it some milliseconds. A process that ingests
+often, such as a watcher, keeps it in a pool; it takes no processor time there, and some memory, so it is ended
+when it has been idle for a while. A document has a child of its own in any case, forked from a process that has
+read none.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol
 
 from winnow.server.readers.formats.parsed_file import ReadOptions
+from winnow.server.readers.tasks.table import Task
 
 IDLE_SECONDS = 180.0
 _REASON_CHARS = 200
@@ -34,6 +37,9 @@ class PooledChildren(Children, Protocol):
     @property
     def is_idle(self) -> bool:
         """Whether they wait for a document; False once they have died."""
+
+    def expect(self, tasks: Collection[Task]) -> None:
+        """Have these tasks loaded together with the next one that is not loaded yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +66,8 @@ class StartedChildren:
             self.children.close()
 
 
-def start_walled_children(options: ReadOptions) -> StartedChildren:
-    """Start children behind walls, where there are walls."""
+def start_walled_children(options: ReadOptions, tasks: Collection[Task]) -> StartedChildren:
+    """Start children for these tasks behind walls, where there are walls."""
     if not sys.platform.startswith("linux"):
         return StartedChildren(options, None, "they need Linux")
     # Tables of the walls, on Linux only.
@@ -69,7 +75,7 @@ def start_walled_children(options: ReadOptions) -> StartedChildren:
     from winnow.server.ingest.children.walled_children import WalledChildren
 
     try:
-        children = WalledChildren(uses_ocr=options.uses_ocr)
+        children = WalledChildren(tasks, uses_ocr=options.uses_ocr)
     except SandboxUnavailable as error:
         return StartedChildren(options, None, str(error)[:_REASON_CHARS])
     missing = ", ".join((*children.missing, *children.breaches))[:_REASON_CHARS]
@@ -94,31 +100,31 @@ class ReaderPool:
         self._starting: threading.Thread | None = None
         self._is_closed = False
 
-    def start_early(self, options: ReadOptions) -> None:
+    def start_early(self, options: ReadOptions, tasks: Collection[Task]) -> None:
         """Start children in a thread, for an ingest that begins in a moment; ``take`` waits for them."""
         with self._lock:
             if self._is_closed or self._kept is not None or self._starting is not None:
                 return
             self._starting = threading.Thread(
-                target=self._start, args=(options,), name="winnow-children", daemon=True
+                target=self._start, args=(options, tasks), name="winnow-children", daemon=True
             )
             self._starting.start()
 
-    def _start(self, options: ReadOptions) -> None:
+    def _start(self, options: ReadOptions, tasks: Collection[Task]) -> None:
         try:
-            self.give_back(start_walled_children(options))
+            self.give_back(start_walled_children(options, tasks))
         finally:
             self._starting = None
 
-    def take(self, options: ReadOptions) -> StartedChildren:
-        """Children for one ingest alone: those that were kept, or new ones."""
+    def take(self, options: ReadOptions, tasks: Collection[Task]) -> StartedChildren:
+        """Children for one ingest alone: those that were kept, or new ones with these tasks."""
         self._await_start()
         kept = self._remove()
         if kept is not None:
             if kept.options == options and kept.is_idle:
                 return kept
             kept.close()
-        return start_walled_children(options)
+        return start_walled_children(options, tasks)
 
     def give_back(self, started: StartedChildren) -> None:
         """Keep the children of an ingest that has ended and reads nothing any more."""

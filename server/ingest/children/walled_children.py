@@ -1,7 +1,10 @@
-"""Children behind the walls of the sandbox: one for each document, forked from a process with all readers.
+"""Children behind the walls of the sandbox: one for each document, forked from a process with its readers.
 
 A child has the request and the answer on one descriptor, and the document, opened read-only by this process, on
 another. It has no other file, no network, no further process or thread.
+
+The fork server has loaded what the expected tasks need (``readers/tasks``), and raises its walls then. For a task
+that it has not loaded another one is started in its place.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import math
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +26,7 @@ from winnow.sandbox.walls.tiers import Tier, find_tier
 from winnow.server.readers import frames
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.failures import NO_ANSWER, STOPPED, TOO_LARGE, ChildFailed, crashed, too_slow
+from winnow.server.readers.tasks.table import TASKS, Task
 
 # With what the fork server has imported, a child stays below 1 GiB of resident memory.
 _MEMORY_BYTES = 832 * MIB
@@ -46,19 +50,19 @@ MODULE = "winnow.server.readers.child"
 _PACKAGES = ("site-packages", "dist-packages")
 
 
-def program_of_readers(*, uses_ocr: bool = False) -> ForkServerProgram:
-    """The program of the fork server, with all readers."""
-    return ForkServerProgram(
-        MODULE, READER, {"uses_ocr": uses_ocr}, folders=_package_folders(), environment=_ENVIRONMENT
-    )
+def program_of_readers(tasks: Collection[Task], *, uses_ocr: bool = False) -> ForkServerProgram:
+    """The program of the fork server, with what these tasks need."""
+    options = {"tasks": [task for task in TASKS if task in tasks], "uses_ocr": uses_ocr}
+    return ForkServerProgram(MODULE, READER, options, folders=_package_folders(), environment=_ENVIRONMENT)
 
 
 class WalledChildren:
     """The fork server, started at once, and one child for each document. For one thread at a time."""
 
-    def __init__(self, *, uses_ocr: bool = False) -> None:
-        """Start the fork server. Raises SandboxUnavailable where it does not start."""
-        self._program = program_of_readers(uses_ocr=uses_ocr)
+    def __init__(self, tasks: Collection[Task], *, uses_ocr: bool = False) -> None:
+        """Start the fork server with these tasks. Raises SandboxUnavailable where it does not start."""
+        self._tasks = self._expected = frozenset(tasks)
+        self._uses_ocr = uses_ocr
         self._memory_bytes = _OCR_MEMORY_BYTES if uses_ocr else _MEMORY_BYTES
         self._is_closed = False
         self._children = self._start()
@@ -76,7 +80,12 @@ class WalledChildren:
         return self._children.is_idle
 
     def _start(self) -> LockedChildren:
-        return LockedChildren(self._program, Limits(memory_bytes=self._memory_bytes))
+        program = program_of_readers(self._tasks, uses_ocr=self._uses_ocr)
+        return LockedChildren(program, Limits(memory_bytes=self._memory_bytes))
+
+    def expect(self, tasks: Collection[Task]) -> None:
+        """See ``PooledChildren.expect``."""
+        self._expected = frozenset(tasks)
 
     def ask(self, request: dict[str, Any], seconds: float, document: BinaryIO | None) -> tuple[bytes, bytes]:
         """The facts and the text of the answer. Raises ``ChildFailed``, and ``UnreadableFile`` once closed."""
@@ -85,6 +94,7 @@ class WalledChildren:
             cpu_seconds=math.ceil(seconds),
             wall_seconds=_CLOCK_FACTOR * seconds,
         )
+        self._load(request["do"])
         descriptor = document.fileno() if document else -1
         try:
             body = frames.dump({name: value for name, value in request.items() if name not in _WITHHELD})
@@ -97,17 +107,34 @@ class WalledChildren:
         facts, text = end.parts
         return facts, text
 
+    def _load(self, task: Task) -> None:
+        """Start another fork server if this one has not loaded the task."""
+        if task in self._tasks:
+            return
+        self._check_open()
+        self._tasks |= {task, *self._expected}
+        self._children.close()
+        self._restart()
+
     def _restart(self) -> None:
         """Start another fork server after the end of this one, for the next document."""
-        if self._is_closed:
-            raise UnreadableFile(STOPPED)
+        self._check_open()
         try:
             self._children = self._start()
         except SandboxUnavailable as error:
             raise ChildFailed(str(error)) from None
+        try:
+            self._check_open()  # another thread may have closed it as it started
+        except UnreadableFile:
+            self._children.close()
+            raise
         if (_missing_of(self._children), self._children.breaches) != (self.missing, self.breaches):
             self._children.close()  # the next document starts another
             raise ChildFailed("the walls around its reader are not those of the files before")
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise UnreadableFile(STOPPED)
 
     def close(self) -> None:
         """End the fork server and its child; a document that is being read in another thread fails."""

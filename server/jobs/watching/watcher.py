@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from winnow.server.errors import WinnowError
-from winnow.server.ingest.children.parser import is_parsed_in_child
+from winnow.server.ingest.children.parser import expected_tasks
 from winnow.server.ingest.children.reader_pool import ReaderPool
 from winnow.server.ingest.file_discovery import File, SourcePart
 from winnow.server.ingest.report import IngestReport, OnProgress, Progress
@@ -125,8 +125,9 @@ class Watcher:
 
     def expect(self, source: WatchedSource, files: Sequence[File]) -> None:
         """See ``WatchedStore``. The children start while the watcher waits for the files to be complete."""
-        if any(is_parsed_in_child(file.path, source.request.options) for file in files):
-            self._pool.start_early(source.request.options)
+        options = source.request.options
+        if tasks := frozenset().union(*(expected_tasks(file.path, file.size, options) for file in files)):
+            self._pool.start_early(options, tasks)
 
     def ingest(
         self,

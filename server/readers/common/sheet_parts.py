@@ -17,9 +17,6 @@ _MOST_CAPTIONS = 20
 # The sizes of lines add up to a little less than the size of the table.
 _LARGEST_PART = LARGEST - 8
 
-# Loads the vocabulary while files can be opened: the child that reads files cannot open any.
-measure("")
-
 
 @dataclass(frozen=True, slots=True)
 class SheetRow:

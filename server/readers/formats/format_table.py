@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from winnow.server.models import DocumentType
+from winnow.server.readers.tasks.table import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,11 @@ class Format:
     type: DocumentType
     readers: tuple[str, ...]
     needs_ocr: bool = False
+
+    @property
+    def task(self) -> Task:
+        """The task of a child that reads a file of this format."""
+        return "read_sheet" if self.type == "sheet" else "read"
 
 
 _IMAGE = Format("image", ("image",), needs_ocr=True)
