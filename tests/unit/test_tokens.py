@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tiktoken_ext.openai_public import o200k_base
 
 from winnow.server.text.words import tokens
 from winnow.server.text.words.tokens import FALLBACK, count_tokens, encoding_name, first_tokens, last_tokens
@@ -44,6 +48,22 @@ def encoding(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr(tokens, "_encoding", lambda: None)
     assert encoding_name() == request.param
     return str(request.param)
+
+
+def test_the_encoding_is_that_of_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tokens._VOCABULARY.parent))
+    assert tokens.define_encoding() == o200k_base()
+
+
+@pytest.mark.parametrize("change", [Path.unlink, lambda path: path.write_bytes(b"IQ== 0\n"), Path.touch])
+def test_a_vocabulary_that_is_missing_or_another_one_is_not_used(
+    change: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "vocabulary"
+    path.touch()
+    change(path)
+    monkeypatch.setattr(tokens, "_VOCABULARY", path)
+    assert tokens._encoding.__wrapped__() is None
 
 
 def holds_for(text: str, n: int) -> None:
