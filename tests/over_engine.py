@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from winnow.security.suite import Attack
-from winnow.server.commands.entry import app
+from winnow.server.commands.entry import app, knowledge
 from winnow.server.engine.client import query_engine
 
 # What follows an attack on a surface, so that the applications that it opens ask an engine.
@@ -32,14 +32,15 @@ def surface():
 @contextmanager
 def over_engines() -> Iterator[None]:
     """Each application that is opened in it starts an engine, whatever its settings say; engines end with it."""
-    opened, stores = app.open_knowledge, set[Path]()
+    opened, stores = knowledge.open_knowledge, set[Path]()
 
     def open_over_engine(settings: Any, **options: Any) -> Any:
         stores.add(settings.store)
         return opened(settings.model_copy(update={"daemon": "on"}), **{**options, "starts_engine": True})
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(app, "open_knowledge", open_over_engine)
+        for module in (app, knowledge):
+            patch.setattr(module, "open_knowledge", open_over_engine)
         try:
             yield
         finally:

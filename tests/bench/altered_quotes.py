@@ -50,7 +50,7 @@ from tests.bench.verbatim import (
 from winnow.server.backends.opening import open_backends
 from winnow.server.claims.records import CLAIM_CHARS, Claim, Evidence
 from winnow.server.claims.verifying import CurrentIndex, check_claim
-from winnow.server.commands.entry.app import make_knowledge_base
+from winnow.server.commands.entry.knowledge import make_knowledge_base
 from winnow.server.commands.terminal.output import print_lines, report_errors
 from winnow.server.errors import WinnowError
 from winnow.server.models import Filters

@@ -30,7 +30,7 @@ from tests.bench.command_line import command_line
 from tests.bench.pdf_truth import Paper, page_texts, papers
 from tests.ingesting import ingest_paths
 from winnow.server.backends.opening import open_backends
-from winnow.server.commands.entry.app import make_knowledge_base
+from winnow.server.commands.entry.knowledge import make_knowledge_base
 from winnow.server.commands.terminal.output import print_lines, report_errors
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.references.reference_report import ReferenceReport

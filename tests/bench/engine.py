@@ -31,7 +31,7 @@ from tests.bench.engine_servers import engine_pid, measure_memory, run_servers
 from winnow.server.backends.opening import open_backends
 from winnow.server.commands.benchmarks.figures import percentiles
 from winnow.server.commands.benchmarks.questions import WARMUP, pick_questions
-from winnow.server.commands.entry.app import make_knowledge_base
+from winnow.server.commands.entry.knowledge import make_knowledge_base
 from winnow.server.commands.terminal.output import Json, ProjectOption, StoreOption, print_json, report_errors
 from winnow.server.commands.terminal.progress import OnStep, show_steps
 from winnow.server.commands.terminal.screen import Screen

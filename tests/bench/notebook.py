@@ -27,7 +27,7 @@ from winnow.server.claims.records import Claim, Entry, claim_id, new_entry_id
 from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
 from winnow.server.claims.store import Change, Notebook
 from winnow.server.commands.benchmarks.figures import percentiles, time_ms
-from winnow.server.commands.entry.app import make_knowledge_base
+from winnow.server.commands.entry.knowledge import make_knowledge_base
 from winnow.server.commands.terminal.output import Json, print_json, report_errors
 from winnow.server.commands.terminal.screen import Screen
 from winnow.server.operations.knowledge import KnowledgeBase

@@ -17,7 +17,7 @@ from typing import Any
 from tests.bench.pdf_truth import Paper, page_texts, sentences_of, signs_of
 from tests.ingesting import ingest_paths
 from winnow.server.backends.opening import open_backends
-from winnow.server.commands.entry.app import make_knowledge_base
+from winnow.server.commands.entry.knowledge import make_knowledge_base
 from winnow.server.errors import WinnowError
 from winnow.server.jobs.target import target_of
 from winnow.server.operations.knowledge import SCRIPT, KnowledgeBase

@@ -34,7 +34,7 @@ from tests.bench.command_line import command_line
 from tests.bench.repeated_store import build_store
 from tests.ingesting import ingest_paths
 from winnow.server.backends.opening import open_backends
-from winnow.server.commands.entry.app import make_knowledge_base
+from winnow.server.commands.entry.knowledge import make_knowledge_base
 from winnow.server.commands.terminal.output import Json, ProjectOption, StoreOption, print_json, report_errors
 from winnow.server.commands.terminal.screen import Screen
 from winnow.server.errors import WinnowError

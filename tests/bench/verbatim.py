@@ -38,7 +38,7 @@ import typer
 from tests.bench.command_line import command_line
 from tests.ingesting import ingest_paths
 from winnow.server.backends.opening import open_backends
-from winnow.server.commands.entry.app import make_knowledge_base
+from winnow.server.commands.entry.knowledge import make_knowledge_base
 from winnow.server.commands.terminal.output import print_lines, report_errors
 from winnow.server.errors import WinnowError
 from winnow.server.jobs.target import target_of

@@ -13,7 +13,8 @@ from tests.ingesting import ingest_paths
 from tests.pdf_files import PdfFile, build_pdf, paragraph
 from winnow.server.backends.opening import open_backends
 from winnow.server.commands.corpus import cite as cite_command
-from winnow.server.commands.entry.app import make_knowledge_base, open_application
+from winnow.server.commands.entry.app import open_application
+from winnow.server.commands.entry.knowledge import make_knowledge_base
 from winnow.server.errors import WinnowError
 from winnow.server.jobs.target import target_of
 from winnow.server.operations.knowledge import DIRECT, SCRIPT, Answer, KnowledgeBase

@@ -18,7 +18,7 @@ from tests.plain_store import index_by_words
 from winnow.server.commands.corpus import following, run_scan
 from winnow.server.commands.corpus import scan as command
 from winnow.server.commands.corpus.following import FollowedScan
-from winnow.server.commands.entry.app import make_knowledge_base
+from winnow.server.commands.entry.knowledge import make_knowledge_base
 from winnow.server.commands.terminal.progress import INTERRUPTED
 from winnow.server.errors import WinnowError
 from winnow.server.operations.corpus import walking

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from tests.ingesting import ingest_paths
 from tests.plain_store import copy_store
 from winnow.server.backends.opening import open_backends
-from winnow.server.commands.entry.app import Application, make_knowledge_base
+from winnow.server.commands.entry.app import Application
+from winnow.server.commands.entry.knowledge import make_knowledge_base
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.pipeline import Target
 from winnow.server.operations.answers.budget import ANSWER_TOKENS

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from tests.tiny_models import write_cross_encoder
 from winnow.server.backends.opening import open_backends
-from winnow.server.commands.entry.app import make_knowledge_base
+from winnow.server.commands.entry.knowledge import make_knowledge_base
 from winnow.server.commands.search import app as search_app
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.pipeline import ingest_documents

@@ -17,7 +17,7 @@ from tests.plain_store import index_by_words
 from winnow.server.backends import trigrams
 from winnow.server.backends.catalogue import Catalogue
 from winnow.server.backends.opening import catalogue_path, open_backends
-from winnow.server.commands.entry.app import make_knowledge_base
+from winnow.server.commands.entry.knowledge import make_knowledge_base
 from winnow.server.errors import WinnowError
 from winnow.server.jobs.target import target_of
 from winnow.server.models import ExcludedText, Filters

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.plain_store import index_by_words
-from winnow.server.commands.entry.app import make_knowledge_base
+from winnow.server.commands.entry.knowledge import make_knowledge_base
 from winnow.server.errors import WinnowError
 from winnow.server.operations.knowledge import SCRIPT, KnowledgeBase
 

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from winnow.server.backends.opening import Backends, open_backends
-from winnow.server.commands.entry.app import Application, make_knowledge_base
+from winnow.server.commands.entry.app import Application
+from winnow.server.commands.entry.knowledge import make_knowledge_base
 from winnow.server.ingest.pipeline import Target
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings

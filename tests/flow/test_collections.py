@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.plain_store import index_by_words
-from winnow.server.commands.entry.app import make_knowledge_base
+from winnow.server.commands.entry.knowledge import make_knowledge_base
 
 pytestmark = pytest.mark.both_users
 

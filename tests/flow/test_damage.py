@@ -26,7 +26,8 @@ from winnow.server.backends.vectors.edge_files import list_files
 from winnow.server.backends.vectors.index_build import _copy_with_holes
 from winnow.server.commands import ingest, migrate, reindex, search, stats
 from winnow.server.commands.backups import backup
-from winnow.server.commands.entry.app import make_knowledge_base, open_application
+from winnow.server.commands.entry.app import open_application
+from winnow.server.commands.entry.knowledge import make_knowledge_base
 from winnow.server.commands.health import _integrity
 from winnow.server.commands.projects import project
 from winnow.server.commands.terminal.findings import Finding

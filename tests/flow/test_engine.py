@@ -28,7 +28,8 @@ from tests.flow.test_ingest_resume import write_pages
 from tests.plain_store import copy_store
 from tests.tiny_models import TABLE, write_model
 from winnow.server.backends.opening import open_backends
-from winnow.server.commands.entry.app import make_knowledge_base, open_application, open_knowledge
+from winnow.server.commands.entry.app import open_application
+from winnow.server.commands.entry.knowledge import make_knowledge_base, open_knowledge
 from winnow.server.engine import endpoint
 from winnow.server.engine.client import EngineKnowledge, _Link, query_engine
 from winnow.server.engine.compatibility import build_id, describe_settings

@@ -19,7 +19,7 @@ from tests.patience import until
 from tests.plain_store import index_by_words
 from winnow.server.backends.catalogue import Catalogue
 from winnow.server.backends.opening import catalogue_path, open_backends
-from winnow.server.commands.entry.app import make_knowledge_base
+from winnow.server.commands.entry.knowledge import make_knowledge_base
 from winnow.server.commands.jobs import app
 from winnow.server.errors import WinnowError
 from winnow.server.jobs.job_files import FOLDER, KEPT_JOBS, KEPT_SECONDS, JobFiles

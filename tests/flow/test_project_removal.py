@@ -24,7 +24,8 @@ from winnow.server.backends.opening import Backends, catalogue_path, open_backen
 from winnow.server.claims.records import Claim, Entry, claim_id, new_entry_id
 from winnow.server.claims.sqlite_store import SqliteClaimStore, claims_path
 from winnow.server.claims.store import Notebook
-from winnow.server.commands.entry.app import make_knowledge_base, open_application
+from winnow.server.commands.entry.app import open_application
+from winnow.server.commands.entry.knowledge import make_knowledge_base
 from winnow.server.errors import WinnowError
 from winnow.server.jobs.target import target_of
 from winnow.server.jobs.watching.sources import WatchedSource, change_sources, read_sources

@@ -15,7 +15,7 @@ from tests.ingesting import ingest_paths
 from tests.tiny_models import TABLE, write_model
 from winnow.server.backends.catalogue import Catalogue
 from winnow.server.backends.opening import Backends, catalogue_path, open_backends
-from winnow.server.commands.entry.app import make_knowledge_base, open_knowledge
+from winnow.server.commands.entry.knowledge import make_knowledge_base, open_knowledge
 from winnow.server.engine import endpoint
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.pipeline import IngestReport, Target

@@ -14,7 +14,7 @@ from tests.ingesting import ingest_paths
 from tests.plain_store import index_by_words
 from winnow.server.backends.catalogue import SCHEMA_VERSION
 from winnow.server.backends.opening import catalogue_path, open_backends
-from winnow.server.commands.entry.app import make_knowledge_base
+from winnow.server.commands.entry.knowledge import make_knowledge_base
 from winnow.server.ingest.pipeline import IngestReport
 from winnow.server.jobs.target import target_of
 from winnow.server.operations.knowledge import SCRIPT

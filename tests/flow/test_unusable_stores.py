@@ -12,7 +12,8 @@ import pytest
 
 from tests.flow.test_engine import winnow
 from winnow.server.backends.opening import open_backends
-from winnow.server.commands.entry.app import Application, open_knowledge
+from winnow.server.commands.entry.app import Application
+from winnow.server.commands.entry.knowledge import open_knowledge
 from winnow.server.commands.health import examine
 from winnow.server.engine import endpoint
 from winnow.server.errors import WinnowError

@@ -13,7 +13,7 @@ import pytest
 from tests.zotero_database import write_database
 from tests.zotero_library import make_zotero
 from winnow.server.backends.opening import open_backends
-from winnow.server.commands.entry.app import make_knowledge_base
+from winnow.server.commands.entry.knowledge import make_knowledge_base
 from winnow.server.errors import WinnowError
 from winnow.server.operations.knowledge import DIRECT, Caller, KnowledgeBase
 from winnow.server.runtime.sessions.identities import key_name

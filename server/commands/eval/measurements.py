@@ -13,7 +13,7 @@ from typing import Any
 
 from winnow.server.backends.opening import Backends, open_backends
 from winnow.server.commands.demonstration import stdlib
-from winnow.server.commands.entry.app import make_knowledge_base
+from winnow.server.commands.entry.knowledge import make_knowledge_base
 from winnow.server.commands.terminal.output import print_to_stderr
 from winnow.server.commands.terminal.progress import show_progress
 from winnow.server.errors import WinnowError

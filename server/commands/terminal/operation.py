@@ -63,7 +63,7 @@ async def knowledge_of(settings: Settings) -> AsyncIterator[Knowledge]:
     Raises as ``require_index`` and ``Knowledge.call`` do. The error for a project without documents names those of
     the store that have some: who has a shell may name any of them, and a client of a server may not.
     """
-    from winnow.server.commands.entry.app import open_knowledge
+    from winnow.server.commands.entry.knowledge import open_knowledge
     from winnow.server.commands.terminal.stores import require_index
 
     require_index(settings.store)
