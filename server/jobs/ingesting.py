@@ -13,7 +13,6 @@ from winnow.server.ingest.file_discovery import SourcePart, find_files, root_of
 from winnow.server.ingest.pipeline import ingest_parts
 from winnow.server.ingest.references.reference_report import ReferenceReport
 from winnow.server.ingest.report import IngestReport, Progress, group_failures
-from winnow.server.ingest.zotero.ingesting import ingest_zotero
 from winnow.server.jobs.admission import check_unmoved
 from winnow.server.jobs.records import MAX_WARNINGS, WARNING_CHARS, Job, JobRequest, JobResult
 from winnow.server.jobs.target import open_target
@@ -55,6 +54,8 @@ def run_ingest(
         _replace_other_vectors(own, backends, on_progress, rebuild)
     target, warnings = open_target(own, backends)
     if request.ingest.zotero:
+        from winnow.server.ingest.zotero.ingesting import ingest_zotero
+
         report = ingest_zotero(target, request.ingest, own.store, on_progress)
     else:
         sources = target.catalogue.sources(request.project)

@@ -13,7 +13,6 @@ from winnow.server.errors import WinnowError
 from winnow.server.ingest.pipeline import GraphTarget, Target, ingest_files
 from winnow.server.ingest.report import IngestReport, OnProgress
 from winnow.server.ingest.selection.request import IngestRequest
-from winnow.server.ingest.zotero.ingesting import ingest_zotero
 from winnow.server.readers.extraction.gazetteer import NO_GAZETTEER, Gazetteer, read_gazetteer
 from winnow.server.retrieval.graph.base import GraphStore
 from winnow.server.settings.settings import Settings
@@ -69,6 +68,8 @@ def run_request(
     """Ingest into the project of these settings. Raises as ``open_target`` and ``ingest_parts`` do."""
     target, warnings = open_target(settings, backends)
     if request.zotero:
+        from winnow.server.ingest.zotero.ingesting import ingest_zotero
+
         report = ingest_zotero(target, request, settings.store, progress)
     else:
         report = ingest_files(target, request, progress)

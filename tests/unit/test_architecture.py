@@ -359,6 +359,8 @@ LATE_IMPORTS: Mapping[str, str] = {
     "sandbox.child.monty_child": "walls and limits of one kernel: not every system has the modules",
     "sandbox.child.modules.class_factories": "a module of Python 3.14",
     "server.storage.base": "numpy, which a server that shares an engine does without",
+    "server.jobs.target": "Zotero's libraries and an HTTP library, which an ingest of files does without",
+    "server.jobs.ingesting": "Zotero's libraries and an HTTP library, which an ingest of files does without",
     "server.readers.pdf.ocr": "the runtime of the models, which readers without OCR do without",
     "server.ingest.children.reader_pool": "tables of the walls, on Linux only",
     "server.bibliographies.citing": "a processor of styles, which few calls need",

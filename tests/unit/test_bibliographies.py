@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from winnow.server.bibliographies import reading
 from winnow.server.bibliographies.attachment_fields import read_file_field
 from winnow.server.bibliographies.citing import CitedPlace, csl_fields, write_citations
 from winnow.server.bibliographies.cleaning import clean_item
 from winnow.server.bibliographies.facts import facts_of, item_of
 from winnow.server.bibliographies.formats.latex import decode
-from winnow.server.bibliographies.reading import SUFFIXES, Bibliography, pack, read_bibliography, unpack
+from winnow.server.bibliographies.packing import SUFFIXES, Bibliography, pack, unpack
+from winnow.server.bibliographies.reading import read_bibliography
 from winnow.server.bibliographies.records import Attachment, Creator, EntryFlaw, LibraryItem
 from winnow.server.models import CitationStyle
 
@@ -456,6 +458,10 @@ def test_hostile_bibtex_is_read_into_bounded_items(text: str) -> None:
     assert all(len(item.title) <= 500 and len(item.creators) <= 1_000 for item in read.items)
     assert all(item.title.isprintable() and item.citekey.isprintable() for item in read.items)
     assert len(read.flaws) <= 1_001
+
+
+def test_each_ending_has_a_reader() -> None:
+    assert set(reading._READERS) == set(SUFFIXES)
 
 
 @settings(max_examples=150, deadline=None)

@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from winnow.sandbox.walls.tiers import TIERS
-from winnow.server.bibliographies.reading import SUFFIXES, Bibliography, unpack
+from winnow.server.bibliographies.packing import SUFFIXES, Bibliography, unpack
 from winnow.server.ingest.children import answers
 from winnow.server.ingest.children.confined_process import ConfinedProcess
 from winnow.server.ingest.children.reader_pool import Children, ReaderPool, StartedChildren, start_walled_children

@@ -17,7 +17,7 @@ from typing import Any
 
 from winnow.server.bibliographies.facts import CITEKEY, facts_of, merge_facts
 from winnow.server.bibliographies.matching import FileFacts, FoundItem, Matcher, plain_title, years_in
-from winnow.server.bibliographies.reading import SUFFIXES, Bibliography
+from winnow.server.bibliographies.packing import SUFFIXES, Bibliography
 from winnow.server.bibliographies.records import LibraryItem
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.children.parser import ParserProcess

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from winnow.server.bibliographies.formats import latex
-from winnow.server.bibliographies.reading import SUFFIXES, pack, read_bibliography
+from winnow.server.bibliographies.packing import SUFFIXES, pack
+from winnow.server.bibliographies.reading import read_bibliography
 from winnow.server.readers import frames
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.tasks.table import ReaderAnswer
