@@ -17,6 +17,7 @@ from mcp import Client, ClientSession
 from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim, advertise
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     MISSING_REQUIRED_CLIENT_CAPABILITY,
     CallToolResult,
@@ -27,6 +28,7 @@ from mcp_types import (
 
 from winnow.server.backends.opening import open_backends
 from winnow.server.commands.entry.app import open_application
+from winnow.server.jobs.job_files import JobFiles
 from winnow.server.runtime.sessions.identities import key_name, proven_name, unproven_name
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.project_settings import ProjectSettings
@@ -312,6 +314,28 @@ async def test_a_small_ingest_needs_no_task_and_a_cancelled_one_says_so(settings
         assert (task["status"], "result" in task) == ("cancelled", False)
         with suppress(asyncio.CancelledError):
             await calling
+
+
+async def test_a_refusal_to_ask_for_an_ingest_is_not_its_result(settings: Settings) -> None:
+    polling = Polling()
+    # One call asks for the ingest; to ask for its task once it has ended takes two.
+    settings = settings.model_copy(update={"calls_per_minute": 2})
+    lock = StoreLock(settings.store, WRITER)
+    async with connect(settings, polling) as client:
+        calling = asyncio.create_task(client.call_tool("ingest_from_source", dict(ingest_of(settings))))
+        handle = await polling.first_handle()
+        calling.cancel()
+        with suppress(asyncio.CancelledError):
+            await calling
+        lock.release()
+        while (state := JobFiles(settings.store).read(handle["taskId"])) is None or not state.is_final:
+            await asyncio.sleep(0.05)
+        for _ in range(2):
+            with pytest.raises(MCPError) as refused:
+                await send(client.session, "tasks/get", handle["taskId"])
+            details = (refused.value.data or {})["details"]
+            assert (refused.value.code, details["reason"]) == (INTERNAL_ERROR, "RATE_LIMIT")
+            assert (details["retryable"], details["retry_after_s"] > 0) == (True, True)
 
 
 async def test_a_task_belongs_to_the_client_that_has_its_handle() -> None:

@@ -22,7 +22,7 @@ from mcp_types import (
 from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
 
-from winnow.server.errors import WinnowError
+from winnow.server.errors import WinnowError, error_of
 from winnow.server.operations.jobs import INGEST_FROM_SOURCE, JOB_CANCEL, JOB_STATUS, JOBS_KEPT
 from winnow.server.tools import research
 from winnow.server.tools.base import Tool
@@ -126,6 +126,8 @@ class Tasks:
         if task["status"] != "completed":
             return task
         ended = await self._ask(context, _END_INGEST, {"job_id": task_id})
+        if (error := ended.error) and "job_id" not in error["details"]:
+            raise error_of(error)  # of this request, such as its rate limit: the ingest has another result
         return {**task, "result": render_result(wire.build_result(ended, self._dispatcher.settings))}
 
     async def _ask_job(self, context: Connection, tool: Tool, task_id: str) -> CallResult:
@@ -134,10 +136,9 @@ class Tasks:
             raise WinnowError("NOT_FOUND", _UNKNOWN)
         answer = await self._ask(context, tool, {"job_id": task_id})
         if error := answer.error:
-            is_unknown = error["details"]["reason"] in ("NOT_FOUND", "INVALID_REQUEST")
-            raise WinnowError(
-                *(("NOT_FOUND", _UNKNOWN) if is_unknown else (error["details"]["reason"], error["message"]))
-            )
+            if error["details"]["reason"] in ("NOT_FOUND", "INVALID_REQUEST"):
+                raise WinnowError("NOT_FOUND", _UNKNOWN)
+            raise error_of(error)
         return answer
 
     async def _ask(self, context: Connection, tool: Tool, arguments: Mapping[str, Any]) -> CallResult:
