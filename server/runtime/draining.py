@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from winnow.server.runtime.logs import log
 
@@ -16,6 +17,7 @@ class Drain:
         self.is_draining = False
         self._in_progress = 0
         self._changed = asyncio.Event()
+        self._kept: set[asyncio.Task[Any]] = set()
 
     @property
     def in_progress(self) -> int:
@@ -43,6 +45,23 @@ class Drain:
             yield
         finally:
             self.end_request()
+
+    def keep(self, work: asyncio.Task[Any]) -> None:
+        """Count work that goes on after its request was answered, as a request in progress until it ends."""
+        self.begin_request()
+        self._kept.add(work)
+        work.add_done_callback(self._release)
+
+    def _release(self, work: asyncio.Task[Any]) -> None:
+        self._kept.discard(work)
+        self.end_request()
+
+    async def give_up(self) -> None:
+        """Cancel the work that goes on, and wait until it has ended: it uses what is closed next."""
+        kept = [*self._kept]
+        for work in kept:
+            work.cancel()
+        await asyncio.gather(*kept, return_exceptions=True)
 
     async def finish(self, seconds: float) -> bool:
         """Begin to drain, and wait for the requests in progress; False if some are not answered in this time."""

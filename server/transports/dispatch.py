@@ -19,6 +19,7 @@ from winnow.server.operations.answers.budget import Size, bound_warnings, dumps
 from winnow.server.operations.knowledge import Knowledge
 from winnow.server.runtime.audit import fingerprint, open_audit_log, trace_of_call
 from winnow.server.runtime.caches import Cache
+from winnow.server.runtime.draining import Drain
 from winnow.server.runtime.logs import log, redact_text
 from winnow.server.runtime.reports.traces import span
 from winnow.server.runtime.sessions.host_words import error_for, warnings_for
@@ -67,6 +68,10 @@ class ApplicationServices(Protocol):
     @property
     def prompts(self) -> PromptLibrary:
         """The prompts, of which those are offered whose tools are listed."""
+
+    @property
+    def drain(self) -> Drain:
+        """The requests in progress of the process, and its end."""
 
     def start(self) -> None:
         """Begin to load; returns at once. Called once the first request has been answered."""

@@ -29,6 +29,7 @@ from mcp_types import (
 from winnow.server.backends.opening import open_backends
 from winnow.server.commands.entry.app import open_application
 from winnow.server.jobs.job_files import JobFiles
+from winnow.server.runtime.draining import Drain
 from winnow.server.runtime.sessions.identities import key_name, proven_name, unproven_name
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.project_settings import ProjectSettings
@@ -316,6 +317,35 @@ async def test_a_small_ingest_needs_no_task_and_a_cancelled_one_says_so(settings
             await calling
 
 
+async def test_the_end_of_a_server_waits_for_tasks_and_ends_those_that_do_not(
+    settings: Settings, pack: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    polling = Polling()
+    caplog.set_level("INFO", "winnow")
+    async with (
+        open_application(settings, wait_for_model=False, starts_engine=True) as opened,
+        Client(build_server(Dispatcher(opened.context, settings), opened), extensions=[polling]) as client,
+    ):
+        for file in ("at the end", "never"):
+            calling = asyncio.create_task(client.call_tool("test_wait", {"file": file}))
+            await polling.first_handle()
+            calling.cancel()
+            with suppress(asyncio.CancelledError):
+                await calling
+            handles, polling.handles = polling.handles, []
+            if file == "at the end":
+                finishing = asyncio.create_task(opened.drain.finish(60.0))
+                await asyncio.sleep(0.2)
+                assert not finishing.done()
+                (pack / "wait" / file).touch()
+                assert await finishing
+                task = await send(client.session, "tasks/get", handles[-1]["taskId"])
+                assert task["result"]["structuredContent"]["data"] == {"said": file}
+        assert not await opened.drain.finish(0.1)
+    ends = [record.__dict__["fields"]["verdict"] for record in caplog.records if record.getMessage() == "call"]
+    assert (ends, opened.drain.in_progress) == (["ok", "cancelled"], 0)
+
+
 async def test_a_refusal_to_ask_for_an_ingest_is_not_its_result(settings: Settings) -> None:
     polling = Polling()
     # One call asks for the ingest; to ask for its task once it has ended takes two.
@@ -339,7 +369,7 @@ async def test_a_refusal_to_ask_for_an_ingest_is_not_its_result(settings: Settin
 
 
 async def test_a_task_belongs_to_the_client_that_has_its_handle() -> None:
-    calls, end = LongCalls(), asyncio.Event()
+    calls, end = LongCalls(Drain()), asyncio.Event()
 
     async def begin(report: Progress) -> CallToolResult:
         await report(1.0, "half of it")

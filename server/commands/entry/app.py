@@ -161,6 +161,7 @@ class Application:
     async def close(self) -> None:
         """Stop everything, in the order of dependencies."""
         self._closed = True
+        await self.drain.give_up()
         for task in self._loading[1:]:  # the sandbox must finish starting before it can stop
             task.cancel()
         await asyncio.gather(*self._loading, return_exceptions=True)

@@ -11,6 +11,7 @@ from typing import Any
 from cachetools import TTLCache
 from mcp_types import INTERNAL_ERROR, CallToolResult
 
+from winnow.server.runtime.draining import Drain
 from winnow.server.runtime.logs import log
 from winnow.server.runtime.sessions.owners import Owners, key_of
 
@@ -52,9 +53,13 @@ def render_result(result: CallToolResult) -> dict[str, Any]:
 
 
 class LongCalls:
-    """The calls of one server that became tasks. Used in one event loop."""
+    """The calls of one server that became tasks. Used in one event loop.
 
-    def __init__(self) -> None:
+    ``drain``: the end of its process, which waits for them as for requests in progress, and then cancels them.
+    """
+
+    def __init__(self, drain: Drain) -> None:
+        self._drain = drain
         self._owners = Owners()
         self._calls: TTLCache[tuple[str, str], _LongCall] = TTLCache(_MOST_KEPT, _KEPT.total_seconds())
         self._running: set[asyncio.Task[CallToolResult]] = set()
@@ -80,6 +85,7 @@ class LongCalls:
         call.progress = None
         self._calls[key_of(identity, call.id)] = call
         self._running.add(work)
+        self._drain.keep(work)
         work.add_done_callback(self._running.discard)
         return call.describe()
 

@@ -24,6 +24,7 @@ from pydantic.alias_generators import to_camel
 
 from winnow.server.errors import WinnowError, error_of
 from winnow.server.operations.jobs import INGEST_FROM_SOURCE, JOB_CANCEL, JOB_STATUS, JOBS_KEPT
+from winnow.server.runtime.draining import Drain
 from winnow.server.tools import research
 from winnow.server.tools.base import Tool
 from winnow.server.transports import wire
@@ -74,9 +75,9 @@ def task_extensions() -> dict[str, dict[str, Any]]:
 class Tasks:
     """The calls and the requests of clients that declare the extension."""
 
-    def __init__(self, dispatcher: Dispatcher) -> None:
+    def __init__(self, dispatcher: Dispatcher, drain: Drain) -> None:
         self._dispatcher = dispatcher
-        self._long_calls = LongCalls()
+        self._long_calls = LongCalls(drain)
 
     async def call(
         self, context: Connection, tool: Tool, arguments: Mapping[str, Any], progress: Progress
