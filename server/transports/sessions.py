@@ -19,7 +19,7 @@ import hmac
 import math
 import re
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +36,7 @@ Connection = ServerRequestContext[str, Any]
 TOKEN_META_KEY = "winnow/session"
 COOKIE = "winnow-session"
 KEY_NAME = "winnow.key"  # in a request's scope: the connection's name, for a client with an access key
+KEY_IS_ACTIVE = "winnow.key-is-active"  # and a function that tells whether that key or token is still valid
 _HEADER = "mcp-session-id"
 _CLAIM = "winnow.claim"  # the key of a claim in a request's scope
 _WAIT = "winnow.retry-after"  # and that of the seconds that a refused client has to wait
@@ -131,6 +132,13 @@ def client_of(context: Connection) -> str:
     # In the 2026 protocol that header is not checked: a client could send the id of another.
     claim: SessionClaim = context.request.scope[_CLAIM]
     return claim.name
+
+
+def has_active_key(context: Connection) -> Callable[[], bool]:
+    """A function that tells whether the key or token of a request is valid now; always where none is needed."""
+    scope = context.request.scope if context.request is not None else {}
+    is_active: Callable[[], bool] = scope.get(KEY_IS_ACTIVE, lambda: True)
+    return is_active
 
 
 def address_of(context: Connection) -> str:

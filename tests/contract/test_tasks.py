@@ -368,6 +368,27 @@ async def test_a_refusal_to_ask_for_an_ingest_is_not_its_result(settings: Settin
             assert (details["retryable"], details["retry_after_s"] > 0) == (True, True)
 
 
+async def test_a_task_ends_with_the_key_of_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_calls, "_CHECK_SECONDS", 0.05)
+    drain, is_active = Drain(), True
+    calls = LongCalls(drain)
+
+    async def begin(report: Progress) -> CallToolResult:
+        return await asyncio.get_running_loop().create_future()
+
+    async def ignore(seconds: float, message: str) -> None:
+        """Ignore progress."""
+
+    key = key_name("a1", [], is_read_only=False, calls_per_minute=None)
+    handle = await calls.answer(key, begin, ignore, lambda: is_active)
+    assert isinstance(handle, dict)
+    await asyncio.sleep(0.2)
+    assert (calls.find(key, handle["taskId"]) or {})["status"] == "working"
+    is_active = False
+    assert await drain.finish(10.0)
+    assert (calls.find(key, handle["taskId"]) or {})["status"] == "cancelled"
+
+
 async def test_a_task_belongs_to_the_client_that_has_its_handle() -> None:
     calls, end = LongCalls(Drain()), asyncio.Event()
 
@@ -386,13 +407,13 @@ async def test_a_task_belongs_to_the_client_that_has_its_handle() -> None:
         "a token": (proven_name("a"), proven_name("b")),
     }
     for owner, stranger in readers.values():
-        handle = await calls.answer(owner, begin, ignore)
+        handle = await calls.answer(owner, begin, ignore, lambda: True)
         assert isinstance(handle, dict)
         assert handle["statusMessage"] == "half of it"
         assert calls.find(owner, handle["taskId"]) is not None
         assert (calls.find(stranger, handle["taskId"]), calls.cancel(stranger, handle["taskId"])) == (None, False)
     # A client that returned no token has no name of its own yet: the id alone is what it has.
-    handle = await calls.answer(unproven_name("c"), begin, ignore)
+    handle = await calls.answer(unproven_name("c"), begin, ignore, lambda: True)
     assert isinstance(handle, dict)
     assert calls.find(unproven_name("d"), handle["taskId"]) is not None
     end.set()

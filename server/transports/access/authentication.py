@@ -17,7 +17,7 @@ taken these routes are a 404, ``WWW-Authenticate`` names no metadata, and a 401 
 are taken both lead to their issuer; even then, a text with the form of a key counts as a key.
 
 A key or token that ends while its request is answered, as an event stream or a long call, takes the answer with
-it.
+it; a call that became a task by then (extensions/long_calls.py) ends, too.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from winnow.server.transports.addresses import UNREAD, group_of, is_in, is_loopb
 from winnow.server.transports.extensions.server_card import CARD_PATH, CATALOG_PATH
 from winnow.server.transports.oidc.protected_resource import ROUTES, challenge, describe_resource
 from winnow.server.transports.oidc.records import TokenClient, TokenError
-from winnow.server.transports.sessions import KEY_NAME
+from winnow.server.transports.sessions import KEY_IS_ACTIVE, KEY_NAME
 
 if TYPE_CHECKING:  # what verifies tokens is imported only where an issuer is named
     from winnow.server.transports.oidc.tokens import TokenVerifier
@@ -138,7 +138,7 @@ class Authentication:
                 return
             # The SDK answers in a session only to the user who began it.
             scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=client.id, scopes=[]))
-            scope[KEY_NAME] = client.name
+            scope[KEY_NAME], scope[KEY_IS_ACTIVE] = client.name, client.is_active
             await self._serve(client, scope, receive, send)
 
     async def _describe(self, scope: Scope, receive: Receive, send: Send) -> bool:

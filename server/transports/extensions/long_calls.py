@@ -23,6 +23,8 @@ HAND_OVER_SECONDS = 3.0
 # time; beyond that a call is waited for, as for other clients.
 _KEPT, _MOST_KEPT, _MOST_RUNNING = timedelta(minutes=15), 200, 32
 _POLL_MS = 1_000
+# How long a call may go on after its key has ended, as an answer may (access/authentication.py).
+_CHECK_SECONDS = 1.0
 _MS_PER_SECOND = 1_000
 
 
@@ -65,12 +67,16 @@ class LongCalls:
         self._running: set[asyncio.Task[CallToolResult]] = set()
 
     async def answer(
-        self, client: str, begin: Callable[[Progress], Awaitable[CallToolResult]], progress: Progress
+        self,
+        client: str,
+        begin: Callable[[Progress], Awaitable[CallToolResult]],
+        progress: Progress,
+        has_active_key: Callable[[], bool],
     ) -> CallToolResult | dict[str, Any]:
         """The result of a call, or the task that it has become.
 
         ``begin`` begins the call, with what takes its reports of progress. ``progress`` takes them until the
-        client has the handle; from then on the task has the last one.
+        client has the handle; from then on the task has the last one. The task ends with the client's key.
         """
         identity = self._owners.identify(client)
         call = _LongCall(f"call_{secrets.token_hex(16)}", identity.key, progress)
@@ -86,6 +92,7 @@ class LongCalls:
         self._calls[key_of(identity, call.id)] = call
         self._running.add(work)
         self._drain.keep(work)
+        call.ending = asyncio.create_task(_end_with_key(work, has_active_key))
         work.add_done_callback(self._running.discard)
         return call.describe()
 
@@ -108,9 +115,13 @@ class LongCalls:
 
 
 class _LongCall:
-    """A call that may become a task. ``progress``: the client that waits for it, None once it is one."""
+    """A call that may become a task. ``progress``: the client that waits for it, None once it is one.
+
+    ``ending``: of a task, what ends it with the key of its client.
+    """
 
     work: asyncio.Task[CallToolResult]
+    ending: asyncio.Task[None]
 
     def __init__(self, call_id: str, owner: str, progress: Progress | None) -> None:
         self.id = call_id
@@ -151,6 +162,15 @@ async def _run(begin: Callable[[Progress], Awaitable[CallToolResult]], call: _Lo
         raise
     finally:
         call.changed_at = datetime.now(UTC)
+
+
+async def _end_with_key(work: asyncio.Task[CallToolResult], has_active_key: Callable[[], bool]) -> None:
+    """Cancel work that goes on when the key or token of its client is no longer valid."""
+    while not work.done() and has_active_key():
+        await asyncio.wait({work}, timeout=_CHECK_SECONDS)
+    if not work.done():
+        log("a task was ended: its key or token is no longer valid")
+        work.cancel()
 
 
 def _time(moment: datetime) -> str:

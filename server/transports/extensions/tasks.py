@@ -31,7 +31,7 @@ from winnow.server.transports import wire
 from winnow.server.transports.call_results import CallResult
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.extensions.long_calls import LongCalls, Progress, describe_task, render_result
-from winnow.server.transports.sessions import Connection, address_of, client_of, is_handshake_era
+from winnow.server.transports.sessions import Connection, address_of, client_of, has_active_key, is_handshake_era
 
 EXTENSION_ID = "io.modelcontextprotocol/tasks"
 _POLL_MS = 2_000
@@ -92,7 +92,7 @@ class Tasks:
         async def begin(report: Progress) -> CallToolResult:
             return await wire.call_tool(self._dispatcher, tool, arguments, client, report, address)
 
-        answer = await self._long_calls.answer(client, begin, progress)
+        answer = await self._long_calls.answer(client, begin, progress, has_active_key(context))
         return answer if isinstance(answer, CallToolResult) else {**answer, "resultType": "task"}
 
     async def get(self, context: Connection, params: TaskParams) -> dict[str, Any]:
