@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from winnow.server.contracts import parse
 from winnow.server.contracts.jobs import JobStatus
 from winnow.server.contracts.research import ListProjects
 from winnow.server.errors import REASONS, WinnowError
-from winnow.server.jobs.reports import is_final
+from winnow.server.jobs.reports import is_final, render_job
 from winnow.server.operations.jobs import INGEST_FROM_SOURCE, JOB_CANCEL, JOB_STATUS
 from winnow.server.operations.knowledge import Answer
 from winnow.server.operations.research.projects import LIST_PROJECTS
@@ -59,6 +60,11 @@ async def _ingest_within(seconds: float, context: Context, arguments: dict[str, 
     ended = await _wait_for_end(context, answer, until)
     _raise_failure(ended.payload)
     return Tool.of(INGEST_FROM_SOURCE).result_of(ended)
+
+
+def describe_progress(job: Mapping[str, Any]) -> str:
+    """The progress of a job, or its result, in one line; ``job`` is the payload of a tool of jobs."""
+    return render_job(dict(job))[1]
 
 
 async def show_job(context: Context, arguments: dict[str, Any]) -> ToolResult:

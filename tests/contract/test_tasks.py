@@ -281,7 +281,10 @@ async def test_an_ingest_is_a_task_that_outlives_its_server(settings: Settings) 
         calling = asyncio.create_task(client.call_tool("ingest_from_source", dict(ingest_of(settings))))
         handle = await polling.first_handle()
         assert (handle["status"], handle["taskId"][:4]) == ("working", "job_")
-        assert (await send(client.session, "tasks/get", handle["taskId"]))["status"] == "working"
+        working = await send(client.session, "tasks/get", handle["taskId"])
+        assert (working["status"], working.get("ttlMs")) == ("working", None)
+        assert working["statusMessage"] == "0 documents, 0 passages are in the index"
+        assert handle["createdAt"] < working["lastUpdatedAt"]
         calling.cancel()
         with suppress(asyncio.CancelledError):
             await calling
@@ -290,6 +293,8 @@ async def test_an_ingest_is_a_task_that_outlives_its_server(settings: Settings) 
         task = await ended(client, handle["taskId"])
         result = CallToolResult.model_validate(task["result"])
         assert (task["status"], task["createdAt"], result.is_error) == ("completed", handle["createdAt"], False)
+        assert task["statusMessage"].startswith("1 documents processed, 1 passages written")
+        assert 0 < task["ttlMs"] - 7 * 86_400_000 < 600_000
         assert result.structured_content is not None
         assert (result.structured_content["state"], result.structured_content["documents_processed"]) == (
             "done",

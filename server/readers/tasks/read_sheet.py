@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from winnow.server.readers.chunking import measure
-from winnow.server.readers.tasks.read import load_readers, serve
+from winnow.server.readers.tasks import read
 
-__all__ = ["serve", "warm_up"]
+serve = read.serve
 
 
 def warm_up(*, uses_ocr: bool) -> None:
     """Import the readers, and load the vocabulary."""
-    load_readers("read_sheet")
+    read.load_readers("read_sheet")
     measure("")

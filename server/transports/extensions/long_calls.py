@@ -34,17 +34,20 @@ def describe_task(
     message: str,
     created_at: datetime,
     changed_at: datetime,
-    kept: timedelta,
+    kept: timedelta | None,
     poll_ms: int,
 ) -> dict[str, Any]:
-    """A task as the extension sends it. ``kept``: how long after its creation a client may ask for it."""
+    """A task as the extension sends it.
+
+    ``kept``: how long after its creation a client may ask for it; None where that is not known yet.
+    """
     return {
         "taskId": task_id,
         "status": status,
         **({"statusMessage": message} if message else {}),
         "createdAt": _time(created_at),
         "lastUpdatedAt": _time(changed_at),
-        "ttlMs": round(kept.total_seconds() * _MS_PER_SECOND),
+        "ttlMs": None if kept is None else round(kept.total_seconds() * _MS_PER_SECOND),
         "pollIntervalMs": poll_ms,
     }
 

@@ -173,10 +173,16 @@ def _describe_job(answer: CallResult) -> dict[str, Any]:
     job = answer.payload
     status = _STATES[job["state"]]
     created, changed = (datetime.fromisoformat(job[name]) for name in ("created_at", "changed_at"))
-    kept = (datetime.now(UTC) if status == "working" else changed) + JOBS_KEPT - created
-    # Below the line of its state.
-    message = "".join(answer.text.splitlines()[1:2])
-    return describe_task(job["job_id"], status, message, created, changed, kept, _POLL_MS)
+    is_working = status == "working"
+    return describe_task(
+        job["job_id"],
+        status,
+        research.describe_progress(job),
+        created,
+        datetime.now(UTC) if is_working else changed,  # its progress is that of now
+        None if is_working else changed + JOBS_KEPT - created,
+        _POLL_MS,
+    )
 
 
 async def _report_nothing(seconds: float, message: str) -> None:
