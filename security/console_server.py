@@ -29,12 +29,16 @@ OPEN = 200
 _SECONDS = 50.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AskedConsole:
-    """A console that listens, with its token, which nobody has used yet."""
+    """A console that listens, with its token, which nobody has used yet.
+
+    ``root``: the secret path of its pages, known once the token was used. Attacks that know it are the stronger.
+    """
 
     port: int
     token: str
+    root: str = ""
 
     @property
     def host(self) -> str:
@@ -42,16 +46,17 @@ class AskedConsole:
         return f"host: 127.0.0.1:{self.port}"
 
     def ask(self, path: str, *lines: str, method: str = "GET") -> tuple[int, str]:
-        """The status and the body of the answer to a request with exactly these header lines."""
-        status, body = send_raw(self.port, request_head(path, *lines, method=method))
+        """The status and the body of the answer to a request with exactly these header lines, under the root."""
+        status, body = send_raw(self.port, request_head(f"{self.root}{path}", *lines, method=method))
         return status, body.decode("utf-8", "replace")
 
     def enter(self) -> str:
         """Use the token; the header line with the cookie that it gives. Raises where it gives none."""
-        head = request_head(f"/enter?token={self.token}", self.host)
-        cookie = re.search(rb"set-cookie: ([^;\r]+)", send_whole(self.port, head), re.IGNORECASE)
+        answer = send_whole(self.port, request_head(f"/enter?token={self.token}", self.host))
+        cookie = re.search(rb"set-cookie: ([^;\r]+)[^\r]*; path=(/[^;\r]*)/[;\r]", answer, re.IGNORECASE)
         if cookie is None:
             raise RuntimeError("the console does not let its user in")
+        self.root = cookie[2].decode()
         return f"cookie: {cookie[1].decode()}"
 
     def is_open(self, *lines: str, method: str = "GET") -> bool:

@@ -123,12 +123,17 @@ def _claim(text: str, quote: str, section: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """A console that runs: its settings, its desk, its application and the beginning of its addresses."""
+    """A console that runs: its settings, its desk, its application and its origin."""
 
     settings: Settings
     desk: Desk
     application: ConsoleAccess
-    base: str
+    origin: str
+
+    @property
+    def base(self) -> str:
+        """The beginning of the addresses of its pages."""
+        return self.origin + self.application.root
 
     def client(self) -> httpx2.AsyncClient:
         """A browser without a cookie."""

@@ -2,8 +2,11 @@
 
 A browser sends requests for any page that it shows, so a request proves nothing by reaching this port. It must
 name this server as its host, must not come from another page, and must have the cookie. The cookie is for the one
-browser that brought the token of the printed address; the token is worthless from then on. Cookies are shared by
-all ports of a host, so its name has the port: two consoles do not take each other's.
+browser that brought the token of the printed address; the token is worthless from then on.
+
+A browser sends the cookies of a host to all its ports, where servers of other users of the machine may listen, and
+takes cookies for that host from them. So all pages are under a secret path, which is the path of the cookie too:
+the browser sends it nowhere else. A cookie that another server set beside it opens nothing and hinders nobody.
 """
 
 from __future__ import annotations
@@ -42,14 +45,20 @@ _ASK_AGAIN = "Run winnow console again, and open the address that it prints."
 Render = Callable[[PageView], str]
 
 
-class ConsoleAccess:
-    """ASGI middleware that answers only the browser that brought the token."""
+def new_root() -> str:
+    """A path that nobody knows yet."""
+    return f"/{secrets.token_urlsafe(_TOKEN_BYTES)}"
 
-    def __init__(self, app: ASGIApp, port: int, render: Render) -> None:
+
+class ConsoleAccess:
+    """ASGI middleware that answers only the browser that brought the token. ``root``: the path of all pages."""
+
+    def __init__(self, app: ASGIApp, port: int, root: str, render: Render) -> None:
         self._app = app
         self._render = render
         self._hosts = tuple(f"{name}:{port}" for name in ("127.0.0.1", "localhost"))
         self._cookie_name = f"winnow_console_{port}"
+        self.root = root
         self._token = secrets.token_urlsafe(_TOKEN_BYTES)
         self._session = secrets.token_urlsafe(_TOKEN_BYTES)
         self.address = f"http://127.0.0.1:{port}{ENTRANCE}?token={self._token}"
@@ -68,8 +77,10 @@ class ConsoleAccess:
             await self._respond("Refused", *refused)(scope, receive, send)
         elif scope["path"] == ENTRANCE:
             await self._let_in(scope)(scope, receive, send)
-        elif scope["path"].startswith(STATIC) or self._has_cookie(scope):
+        elif scope["path"].startswith(STATIC):
             await self._app(scope, receive, send)
+        elif self._is_under_root(scope) and self._has_cookie(scope):
+            await self._app({**scope, "root_path": self.root}, receive, send)
         else:
             await self._respond("Refused", 401, f"This browser has no access. {_ASK_AGAIN}")(scope, receive, send)
 
@@ -98,7 +109,8 @@ class ConsoleAccess:
         if scope["method"] != "GET" or len(sent) != 1 or not self._take_token(sent[0]):
             return self._respond("Refused", 401, f"This address was used already, or is wrong. {_ASK_AGAIN}")
         response = HTMLResponse(self._render(PageView("enter.html", "Welcome", refresh_seconds=0)))
-        response.set_cookie(self._cookie_name, self._session, path="/", httponly=True, samesite="strict")
+        path = f"{self.root}/"
+        response.set_cookie(self._cookie_name, self._session, path=path, httponly=True, samesite="strict")
         return response
 
     def _take_token(self, sent: str) -> bool:
@@ -107,11 +119,15 @@ class ConsoleAccess:
         self._token = ""
         return True
 
+    def _is_under_root(self, scope: Scope) -> bool:
+        beginning = scope["path"][: len(self.root) + 1]
+        return secrets.compare_digest(beginning.encode(), f"{self.root}/".encode())
+
     def _has_cookie(self, scope: Scope) -> bool:
         sent = [
             value for header in _values(scope, b"cookie") for value in _read_cookies(header, self._cookie_name)
         ]
-        return len(sent) == 1 and secrets.compare_digest(sent[0].encode(), self._session.encode())
+        return any(secrets.compare_digest(value.encode(), self._session.encode()) for value in sent)
 
     def _respond(self, title: str, status: int, message: str) -> Response:
         return HTMLResponse(self._render(PageView("refused.html", title, {"message": message})), status)

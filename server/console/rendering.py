@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,8 +18,11 @@ from winnow.server.console.records import PageRoute, PageView
 TEMPLATES = DATA / "console"
 
 
-def renderer(pages: Sequence[PageRoute], project: str) -> Callable[[PageView, str], str]:
-    """A function from a view and the path of its page to HTML. ``project`` is named on each."""
+def renderer(pages: Sequence[PageRoute], project: str, root: str = "") -> Callable[[PageView, str], str]:
+    """A function from a view and the path of its page to HTML.
+
+    ``project`` is named on each page. ``root``: the path under which all pages are, which their links begin with.
+    """
     labelled = [(page.path, page.label) for page in pages if page.label]
     marked = {page.path: page.under or page.path for page in pages}
 
@@ -31,6 +34,7 @@ def renderer(pages: Sequence[PageRoute], project: str) -> Callable[[PageView, st
             "current": marked.get(path, ""),
             "served": project,
             "version": __version__,
+            "link": partial(_link_under, root),
         }
         return _environment().get_template(view.template).render({**view.values, **around})
 
@@ -57,7 +61,6 @@ def _environment() -> Environment:
         finalize=_finalize,
     )
     environment.filters |= {"number": _number, "time": _time, "moment": _moment, "pretty": pretty}
-    environment.globals["link"] = link
     return environment
 
 
@@ -74,6 +77,10 @@ def link(path: str, /, **query: Any) -> str:
     """
     given = {name: value for name, value in query.items() if value not in (None, "", 0)}
     return f"{path}?{urlencode(given)}" if given else path
+
+
+def _link_under(root: str, path: str, /, **query: Any) -> str:
+    return root + link(path, **query)
 
 
 def _finalize(value: Any) -> Any:

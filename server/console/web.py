@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 
-from winnow.server.console.access import STATIC, ConsoleAccess
+from winnow.server.console.access import STATIC, ConsoleAccess, new_root
 from winnow.server.console.desk import Desk
 from winnow.server.console.pages import PAGES
 from winnow.server.console.records import Asked, PageRoute, PageView, Reports
@@ -27,7 +27,8 @@ _Render = Callable[[PageView, str], str]
 
 def build_console(desk: Desk, reports: Reports, port: int) -> ConsoleAccess:
     """The web application for a console at this port; its ``address`` lets one browser in."""
-    render = renderer(PAGES, desk.settings.project)
+    root = new_root()
+    render = renderer(PAGES, desk.settings.project, root)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -45,7 +46,7 @@ def build_console(desk: Desk, reports: Reports, port: int) -> ConsoleAccess:
         exception_handlers={404: partial(_answer_unknown, render=render)},
     )
     application.router.redirect_slashes = False
-    return ConsoleAccess(application, port, lambda view: render(view, ""))
+    return ConsoleAccess(application, port, root, lambda view: render(view, ""))
 
 
 def _endpoint(

@@ -62,7 +62,7 @@ async def test_the_token_lets_in_one_browser_and_is_worthless_then(console: Cons
         entering = await first.get(console.application.address)
         assert entering.status_code == 200
         (cookie,) = entering.headers.get_list("set-cookie")
-        assert {"HttpOnly", "Path=/", "SameSite=strict"} == set(cookie.split("; ")[1:])
+        assert {"HttpOnly", f"Path={console.application.root}/", "SameSite=strict"} == set(cookie.split("; ")[1:])
         assert (await first.get("/")).status_code == 200
         assert (await second.get(console.application.address)).status_code == 401
         assert (await second.get("/")).status_code == 401
@@ -77,13 +77,13 @@ async def test_looking_at_the_address_does_not_use_the_token(console: Console) -
 @pytest.mark.parametrize("token", ["", "a", "é" * 43, "x" * 10_000])
 async def test_a_wrong_token_opens_nothing(console: Console, token: str) -> None:
     async with console.client() as http:
-        refused = await http.get("/enter", params={"token": token})
+        refused = await http.get(f"{console.origin}/enter", params={"token": token})
         assert (refused.status_code, "set-cookie" in refused.headers) == (401, False)
         assert (await http.get(console.application.address)).status_code == 200
 
 
 async def test_every_page_needs_the_cookie_of_this_console(console: Console) -> None:
-    name = f"winnow_console_{console.base.rpartition(':')[2]}"
+    name = f"winnow_console_{console.origin.rpartition(':')[2]}"
     async with console.client() as http:
         for path in [page.path for page in PAGES]:
             for cookie in ("", f"{name}=", f"{name}={'A' * 43}", f"{name}={'é' * 43}", "; ; =", f"{name}2=x"):
@@ -91,11 +91,36 @@ async def test_every_page_needs_the_cookie_of_this_console(console: Console) -> 
                 assert (path, cookie, (await http.get(path, headers=sent)).status_code) == (path, cookie, 401)
 
 
-async def test_two_cookies_of_one_name_are_refused(console: Console, http: httpx2.AsyncClient) -> None:
+async def test_a_cookie_that_another_server_set_opens_nothing_and_hinders_nobody(
+    console: Console, http: httpx2.AsyncClient
+) -> None:
+    """Of a server at another port, for all paths of the host."""
     ((name, value),) = http.cookies.items()
     async with console.client() as other:
-        both = await other.get("/", headers={"cookie": f"{name}=x; {name}={value}"})
-        assert both.status_code == 401
+        sent = [f"{name}=x", f"{name}=x; {name}=y", f"{name}=x; {name}={value}", f"{name}={value}; {name}=x"]
+        statuses = [(await other.get("/", headers={"cookie": each})).status_code for each in sent]
+    assert statuses == [401, 401, 200, 200]
+
+
+async def test_the_cookie_opens_nothing_without_the_secret_path(
+    console: Console, http: httpx2.AsyncClient
+) -> None:
+    ((name, value),) = http.cookies.items()
+    cookie = {"cookie": f"{name}={value}"}
+    root = console.application.root
+    async with httpx2.AsyncClient(base_url=console.origin, timeout=60, headers=cookie) as other:
+        for start in ("", root[:-1], f"{root}x", root.swapcase(), f"/x{root}", f"/%2f{root[1:]}"):
+            for page in PAGES:
+                assert (await other.get(start + page.path)).status_code == 401, start
+        assert (await other.get(f"{root}/documents")).status_code == 200
+
+
+async def test_nobody_is_told_the_secret_path_without_the_token(console: Console) -> None:
+    async with console.client() as stranger:
+        answers = [
+            await stranger.get(console.origin + path) for path in ("/", "/enter", "/x", "/static/console.css")
+        ]
+    assert [console.application.root in f"{each.headers}{each.text}" for each in answers] == [False] * 4
 
 
 @pytest.mark.parametrize(
@@ -120,8 +145,8 @@ async def test_hosts_and_pages_of_others_are_refused(
 
 
 async def test_the_page_of_this_console_may_name_itself(console: Console, http: httpx2.AsyncClient) -> None:
-    assert (await http.get("/", headers={"origin": console.base})).status_code == 200
-    local = console.base.replace("127.0.0.1", "localhost")
+    assert (await http.get("/", headers={"origin": console.origin})).status_code == 200
+    local = console.origin.replace("127.0.0.1", "localhost")
     named = {"host": local.removeprefix("http://"), "origin": local}
     assert (await http.get("/", headers=named)).status_code == 200
 
@@ -135,12 +160,12 @@ async def test_every_answer_has_the_policy_and_is_not_kept(console: Console, htt
     async with console.client() as stranger:
         answers = [
             await http.get("/"),
-            await http.get("/static/console.css"),
+            await http.get(f"{console.origin}/static/console.css"),
             await http.get("/nothing"),
             await http.get("/document", params={"id": "nothing"}),
             await http.post("/"),
             await stranger.get("/"),
-            await stranger.get("/enter"),
+            await stranger.get(f"{console.origin}/enter"),
         ]
     assert [answer.status_code for answer in answers] == [200, 200, 404, 404, 405, 401, 401]
     for answer in answers:
@@ -151,8 +176,11 @@ async def test_every_answer_has_the_policy_and_is_not_kept(console: Console, htt
 @pytest.mark.parametrize(
     "path", ["/static/base.html", "/static/../web.py", "/static/%2e%2e/search.html", "/static/"]
 )
-async def test_the_style_is_the_only_file_that_is_served(http: httpx2.AsyncClient, path: str) -> None:
-    assert (await http.get(path)).status_code == 404
+async def test_the_style_is_the_only_file_that_is_served(
+    console: Console, http: httpx2.AsyncClient, path: str
+) -> None:
+    assert (await http.get(f"{console.base}{path}")).status_code == 404
+    assert (await http.get(f"{console.origin}{path}")).status_code in (401, 404)
 
 
 # --- what pages show ------------------------------------------------------------------------------------------
@@ -314,7 +342,7 @@ async def test_a_node_links_to_its_neighbours_in_drawing_and_list(http: httpx2.A
     (document, *_) = re.findall(r"/document\?id=([0-9a-z]+)", (await http.get("/documents")).text)
     page = (await http.get("/graph", params={"node": document})).text
     drawing, listed = page.split("<h2>Neighbours</h2>")
-    links = re.compile(r'href="(/graph\?node=[0-9a-z]+)"')
+    links = re.compile(r'href="[^"?]*(/graph\?node=[0-9a-z]+)"')
     drawn = links.findall(drawing.partition("<svg")[2])
     assert drawn == links.findall(listed)[: len(drawn)] != []
     assert (await http.get(drawn[0])).status_code == 200

@@ -46,6 +46,15 @@ def console_process(store: Path, *options: str, **variables: str) -> Iterator[tu
             process.kill()
 
 
+def enter(http: httpx2.Client, address: str) -> str:
+    """The address of the first page, to which the printed address leads."""
+    entered = http.get(address)
+    leads_on = re.search('content="0;url=(/[^"]+/)"', entered.text)
+    assert (entered.status_code, leads_on is not None) == (200, True)
+    assert leads_on is not None
+    return address.partition("/enter")[0] + leads_on[1]
+
+
 @pytest.mark.parametrize(("ending", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_it_serves_until_it_is_ended_and_leaves_nothing(
     store: Path, tmp_path: Path, ending: signal.Signals, code: int
@@ -54,8 +63,7 @@ def test_it_serves_until_it_is_ended_and_leaves_nothing(
     with console_process(store, **screen) as (process, address), httpx2.Client(timeout=LIMIT) as http:
         (page,) = tmp_path.glob("winnow-console-*/console.html")
         assert (page.parent.stat().st_mode & 0o777, address in page.read_text("utf-8")) == (0o700, True)
-        assert http.get(address).status_code == 200
-        assert http.get(address.partition("/enter")[0] + "/documents").status_code == 200
+        assert http.get(f"{enter(http, address)}documents").status_code == 200
         process.send_signal(ending)
         _, errors = process.communicate(timeout=LIMIT)
         assert (process.returncode, "Traceback" in errors) == (code, False)
@@ -106,11 +114,8 @@ async def test_two_consoles_of_a_store_run_at_once(own: Path) -> None:
         console_process(own, *quiet) as (_, second),
         httpx2.Client(timeout=LIMIT) as http,
     ):
-        for address in (first, second):
-            assert http.get(address).status_code == 200
-        statuses = [
-            http.get(address.partition("/enter")[0] + "/documents").status_code for address in (first, second)
-        ]
+        pages = [enter(http, address) for address in (first, second)]
+        statuses = [http.get(f"{page}documents").status_code for page in pages]
         assert statuses == [200, 200]
 
 

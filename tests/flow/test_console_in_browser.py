@@ -66,7 +66,7 @@ async def window_of(
         await page.wait_for_url(f"{console.base}/")
         yield window
         assert window.problems == []
-        own = (f"{console.base}/", "data:")
+        own = (f"{console.origin}/", "data:")
         assert [
             url for url in window.requests if not url.startswith(own) and window.stopped.get(url) != "csp"
         ] == []
@@ -238,3 +238,26 @@ async def test_colours_follow_the_theme_of_the_system(made: Configuration, brows
     async with window_of(made, browser, theme=theme) as window:
         paper = await window.page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert paper == {"light": "rgb(255, 255, 255)", "dark": "rgb(28, 28, 30)"}[theme]
+
+
+async def test_a_server_at_another_port_gets_no_cookie_of_the_console(made: Configuration, browser: Any) -> None:
+    """A browser sends strict cookies to all ports of a host, once a page of the host asks for the next one."""
+    received: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        received.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 200 OK\r\nset-cookie: own=1\r\ncontent-length: 1\r\nconnection: close\r\n\r\nx")
+        await writer.drain()
+        writer.close()
+
+    async with (
+        await asyncio.start_server(answer, "127.0.0.1", 0) as other,
+        window_of(made, browser) as window,
+    ):
+        page = await window.page.context.new_page()
+        for path in ("", "documents", "again"):
+            await page.goto(f"http://127.0.0.1:{other.sockets[0].getsockname()[1]}/{path}")
+        assert [b"own=1" in head for head in received if b"/again" in head] == [True]
+        assert [b"winnow_console" in head for head in received] == [False] * len(received)
+        await window.show("/documents")
+        assert await window.page.title() == "Documents · winnow"

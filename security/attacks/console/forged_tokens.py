@@ -15,8 +15,9 @@ def surface():
         tokens = ("", "a", "None", "0" * 43, token[:-1], token + "a", token.swapcase(), f"{token}&token={token}", "%00", "%ff")
         if any(console.ask(f"/enter?token={each}", console.host)[0] == 200 for each in tokens):
             return True
+        real = console.enter()  # from here on the secret path is known, too
         values = ("", token, token[:-1], "0" * 43, "None", "true", '""', "%", "\xff" * 43)
         cookies = (*(f"{name}={each}" for each in values), f"winnow_console={token}", "winnow-session=a", ";;;=", name)
         if any(console.is_open(console.host, f"cookie: {each}") for each in cookies):
             return True
-        return not console.is_open(console.host, console.enter())  # it lets its own user in
+        return not console.is_open(console.host, real)  # it lets its own user in

@@ -43,7 +43,7 @@ def surface():
             f"{path}{in_query(name)}"
             for name in (*NAMES, str(Path("secret.md").absolute()), str(Path("secret.pdf").absolute()))
             for path in ("/document?id=", "/page?document=", "/page?passage_id=", "/graph?node=", "/script?id=")
-        ] + [f"/static/{name}" for name in STATIC]
+        ] + [f"{start}/static/{name}" for name in STATIC for start in ("", "/..")]
         for path in asked:
             status, page = console.ask(path, console.host, cookie)
             if status in (0, 200, 500) or SECRET in page or "data:image" in page:
