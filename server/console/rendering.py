@@ -36,7 +36,9 @@ def renderer(pages: Sequence[PageRoute], project: str, root: str = "") -> Callab
             "version": __version__,
             "link": partial(_link_under, root),
         }
-        return _environment().get_template(view.template).render({**view.values, **around})
+        page = _environment().get_template(view.template).render({**view.values, **around})
+        # A path may have bytes that are no UTF-8, which no page can have: they are shown as escapes.
+        return page.encode("utf-8", "backslashreplace").decode("utf-8")
 
     return render
 
@@ -76,7 +78,7 @@ def link(path: str, /, **query: Any) -> str:
     '/page?passage_id=a%26b'
     """
     given = {name: value for name, value in query.items() if value not in (None, "", 0)}
-    return f"{path}?{urlencode(given)}" if given else path
+    return f"{path}?{urlencode(given, errors='replace')}" if given else path
 
 
 def _link_under(root: str, path: str, /, **query: Any) -> str:

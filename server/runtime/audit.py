@@ -43,6 +43,7 @@ _PRUNE_SECONDS = 3_600
 _HASH_CHARS = 16  # enough to distinguish arguments; the hash of a source is not shortened
 _TIME = re.compile(r'\{"time":"([0-9TZ:.-]+)"')
 _FIRST_CHARS = 100
+_MOST_FIGURE = 10**15
 _SINCE = re.compile(r"(\d{1,4})\s*([hd])")
 
 
@@ -194,16 +195,50 @@ def _first_time(path: Path) -> str:
 def read_records(
     folder: Path, since: datetime | None = None, kind: AuditKind = "executions"
 ) -> Iterator[dict[str, Any]]:
-    """The records of all files from ``since`` on, oldest first. Incomplete lines are skipped."""
+    """The records of all files from ``since`` on, oldest first.
+
+    Lines are skipped that are incomplete, or that no log writes: a file may be damaged, or edited by a person.
+    """
     files = [*sorted(folder.glob(f"{kind}-*.jsonl")), folder / f"{kind}.jsonl"]
-    earliest = "" if since is None else _iso(since.timestamp())
+    earliest = "" if since is None else _format_time(since)
     for path in files:
         with contextlib.suppress(FileNotFoundError), path.open(encoding="utf-8", errors="replace") as lines:
             for line in lines:
-                with contextlib.suppress(ValueError):
-                    record = json.loads(line)
-                    if isinstance(record, dict) and str(record.get("time", "")) >= earliest:
-                        yield record
+                record = _read_line(line)
+                if record is not None and record["time"] >= earliest:
+                    yield record
+
+
+def _read_line(line: str) -> dict[str, Any] | None:
+    """The record of a line, of which every field that reports use has its type; None for any other line."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict) or not isinstance(record.get("time"), str):
+        return None
+    is_right = all(is_right(record[name]) for is_right, names in _FIELDS for name in names if name in record)
+    return record if is_right else None
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_figure(value: Any) -> bool:
+    return isinstance(value, int | float) and 0 <= value < _MOST_FIGURE
+
+
+def _is_walls(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(value.get(name), list) for name in ("stood", "missing"))
+
+
+# Fields that reports add up or show, by what they must be.
+_FIELDS: tuple[tuple[Callable[[Any], bool], tuple[str, ...]], ...] = (
+    (_is_text, ("execution_id", "verdict", "error", "tool", "source_sha256", "source")),
+    (_is_figure, ("wall_ms", "ms", "sdk_calls", "rows", "tokens", "tokens_kept_out", "tokens_returned")),
+    (_is_walls, ("walls",)),
+)
 
 
 def since_of(text: str, now: datetime) -> datetime:
@@ -219,7 +254,10 @@ def since_of(text: str, now: datetime) -> datetime:
     if match:
         return now - timedelta(**{{"h": "hours", "d": "days"}[match[2]]: int(match[1])})
     moment = datetime.fromisoformat(text.strip())
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    try:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except OverflowError:
+        raise ValueError("no time of UTC") from None
 
 
 def fingerprint(value: Any) -> str:
@@ -234,4 +272,8 @@ def hash_of(source: str) -> str:
 
 
 def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return _format_time(datetime.fromtimestamp(seconds, UTC))
+
+
+def _format_time(moment: datetime) -> str:
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"

@@ -10,6 +10,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +18,8 @@ from typing import Any
 
 import httpx2
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from mcp import Client
 from typer.testing import CliRunner
 
@@ -27,7 +30,7 @@ from winnow.server.commands.entry.app import open_application
 from winnow.server.commands.health import primary_data
 from winnow.server.errors import WinnowError
 from winnow.server.runtime.audit import AuditLog, fingerprint, read_records, since_of
-from winnow.server.runtime.reports.audit_sums import sum_executions
+from winnow.server.runtime.reports.audit_sums import split_gaps, sum_calls, sum_executions
 from winnow.server.runtime.reports.openmetrics import format_open_metrics
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
@@ -181,6 +184,45 @@ def test_lines_are_read_from_a_moment_on_and_broken_ones_left_out(tmp_path: Path
     since = datetime.fromtimestamp(now[0] - 10, UTC)
     assert [record["number"] for record in read_records(tmp_path, since)] == [2]
     assert list(read_records(tmp_path / "nowhere")) == []
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+AUDITED = (
+    *("time", "execution_id", "verdict", "error", "tool", "source_sha256", "wall_ms", "ms", "sdk_calls", "rows"),
+    *("tokens", "tokens_kept_out", "tokens_returned", "walls", "not_audited"),
+)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(AUDITED), JSON, max_size=6), max_size=4), st.integers(0, 9_999))
+def test_lines_that_no_log_writes_fail_no_report(lines: list[dict[str, Any]], depth: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        AuditLog(Path(folder), 10_000, 2).write({"rows": 3, "walls": {"stood": ["seccomp"], "missing": []}})
+        with (Path(folder) / "executions.jsonl").open("a") as file:
+            made = [json.dumps({"time": "2026-01-31T", **line}) for line in lines]
+            file.write("\n".join([*made, "[" * depth, f'{{"time": "2026", "rows": {"9" * depth}}}', ""]))
+        gaps, records = split_gaps([*read_records(Path(folder))], "executions")
+    summary = sum_executions(records)
+    assert (summary["executions"], summary["rows"] >= 3) == (len(records), True)
+    assert len(gaps) + len(records) <= len(lines) + 2
+    sum_calls(records)
+    _format_table(records)
+
+
+@pytest.mark.parametrize("text", ["9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+14:00", "99999d", "soon"])
+def test_a_time_that_is_none_of_utc_is_no_time_to_report_from(text: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        since_of(text, datetime.now(UTC))
+
+
+@pytest.mark.parametrize("text", ["0001-01-01", "9999-12-31T23:59:59.999999", "2001-09-09T03:46:40+02:00"])
+def test_lines_are_read_from_the_first_and_the_last_time_there_is(tmp_path: Path, text: str) -> None:
+    log = AuditLog(tmp_path, 10_000, 2, now=lambda: 1_000_000_000.0)
+    log.write({"number": 1})
+    assert len([*read_records(tmp_path, since_of(text, datetime.now(UTC)))]) == (0 if text.startswith("9") else 1)
 
 
 def test_a_folder_that_cannot_be_written_stops_nobody(tmp_path: Path) -> None:

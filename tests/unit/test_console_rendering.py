@@ -43,6 +43,13 @@ def test_any_text_is_shown_as_it_is_and_makes_no_element(text: str) -> None:
     assert f"<title>{text} · winnow</title>" in unescape(pages[0])
 
 
+def test_bytes_of_a_path_that_are_no_text_are_shown_as_escapes() -> None:
+    page = renderer(PAGES, "p")(PageView("error.html", "caf\udce9", {"reason": "R", "message": "caf\udce9"}), "/")
+    assert ("<h1>caf\\udce9</h1>" in page, "<bdi>caf\\udce9</bdi>" in page) == (True, True)
+    assert link("/script", id="\udce9") == "/script?id=%3F"
+    page.encode("utf-8")
+
+
 @given(st.dictionaries(st.from_regex("[a-z]{1,8}", fullmatch=True), TEXTS.filter(bool), max_size=4))
 def test_a_link_has_the_values_that_it_was_made_of(query: dict[str, str]) -> None:
     address = urlsplit(link("/page", **query, nothing=None, empty=""))
