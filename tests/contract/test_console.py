@@ -329,6 +329,32 @@ async def test_scripts_are_shown_with_their_walls_and_savings(http: httpx2.Async
     assert savings.count('<rect class="kept"') == 1
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"time":"2026-01-31"}',
+        '{"time":5,"execution_id":"odd"}',
+        '{"time":"2026-01-31","execution_id":"odd","rows":"x"}',
+        '{"time":"2026-01-31","execution_id":"odd","walls":{"stood":5,"missing":7}}',
+        '{"time":"2026-01-31","execution_id":"odd","wall_ms":1e999,"rows":NaN}',
+        '{"time":"2026-01-31","execution_id":"odd","error":"\\ud800","calls":5}',
+        "[" * 100_000,
+    ],
+)
+async def test_an_odd_line_of_the_audit_fails_no_page(
+    made: Configuration, http: httpx2.AsyncClient, line: str
+) -> None:
+    path = made.settings.audit_folder / "executions.jsonl"
+    before = path.read_bytes()
+    path.write_bytes(before + line.encode() + b"\n")
+    try:
+        pages = ("/scripts", f"/script?id={SCRIPT}", "/savings?since=2026-01-01", "/script?id=odd")
+        statuses = [(await http.get(page)).status_code for page in pages]
+    finally:
+        path.write_bytes(before)
+    assert (statuses[:3], statuses[3] in (200, 404)) == ([200] * 3, True)
+
+
 async def test_claims_are_shown_with_evidence_and_friction(http: httpx2.AsyncClient) -> None:
     claims = (await http.get("/claims")).text
     (entry, *_) = re.findall(r"/claim\?id=([0-9a-z]+)", claims)
