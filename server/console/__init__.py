@@ -14,6 +14,7 @@ policy of every answer allows no script at all (``access``).
 ``access``        who may see pages: hosts, origins, the token, the cookie, headers
 ``desk``          the application that pages ask, open only while it is used
 ``rendering``     templates to HTML
+``examination``   one run of the doctor at a time, for all who ask
 ``drawings``      the geometry of a ring of neighbours, and of bars over days
 ``pages``         the pages, one module for each subject
 ``web``           routes, and the web application

@@ -38,6 +38,7 @@ HEADERS = {
 }
 _METHODS = ("GET", "HEAD")
 _TOKEN_BYTES = 32
+_USUAL_PORT = 80  # which browsers leave out of the name of a host
 # Where a browser says that a request came from: the user, or a page of this server.
 _OWN_SITES = ("none", "same-origin")
 _ASK_AGAIN = "Run winnow console again, and open the address that it prints."
@@ -56,7 +57,8 @@ class ConsoleAccess:
     def __init__(self, app: ASGIApp, port: int, root: str, render: Render) -> None:
         self._app = app
         self._render = render
-        self._hosts = tuple(f"{name}:{port}" for name in ("127.0.0.1", "localhost"))
+        names = ("127.0.0.1", "localhost")
+        self._hosts = (*(f"{name}:{port}" for name in names), *(names if port == _USUAL_PORT else ()))
         self._cookie_name = f"winnow_console_{port}"
         self.root = root
         self._token = secrets.token_urlsafe(_TOKEN_BYTES)

@@ -22,7 +22,7 @@ class Reports:
     """
 
     settings: Callable[[], Mapping[str, Mapping[str, Mapping[str, Any]]]]
-    findings: Callable[[], Rows]
+    findings: Callable[[], Awaitable[Rows]]
     thin: Callable[[], Rows]
     sources: Callable[[], Mapping[str, Any]]
     jobs: Callable[[], Rows]

@@ -6,6 +6,7 @@ import asyncio
 import html
 import json
 import re
+import threading
 from collections.abc import AsyncIterator
 from contextlib import nullcontext
 from html import unescape
@@ -19,11 +20,14 @@ from mcp import Client
 
 from tests.consoles import CANARY, SCRIPT, Console, console_over, find_addresses, make_store
 from tests.hostile_pages import EVIL
+from winnow.server.commands.console.reports import make_reports
 from winnow.server.commands.entry.app import Application, open_application
 from winnow.server.console.access import HEADERS
-from winnow.server.console.desk import CLIENT, OpenDesk
+from winnow.server.console.desk import CLIENT, Desk, OpenDesk
+from winnow.server.console.examination import Examination
 from winnow.server.console.pages import PAGES
 from winnow.server.console.pages.search import TIERS
+from winnow.server.console.web import build_console
 from winnow.server.errors import WinnowError
 from winnow.server.settings.loading import Configuration
 from winnow.server.settings.settings import Settings
@@ -395,6 +399,37 @@ async def test_no_page_shows_a_secret(http: httpx2.AsyncClient) -> None:
     pages = [(await http.get(address)).text for address in await find_addresses(http)]
     assert [CANARY in page for page in pages] == [False] * len(pages)
     assert "qdrant_api_key" in (await http.get("/settings")).text
+
+
+async def test_the_doctor_is_one_for_all_who_ask_meanwhile(made: Configuration) -> None:
+    """Also when who asked first has gone; who asks later gets a new one."""
+    begun = []
+    may_end = threading.Event()
+
+    def examine() -> list[dict[str, Any]]:
+        begun.append(1)
+        may_end.wait(60)
+        return [{"run": len(begun)}]
+
+    examination = Examination(examine)
+    first, *others = [asyncio.create_task(examination.findings()) for _ in range(20)]
+    await asyncio.sleep(0)
+    first.cancel()
+    may_end.set()
+    assert await asyncio.gather(*others) == [[{"run": 1}]] * 19
+    assert await examination.findings() == [{"run": 2}]
+
+
+@pytest.mark.parametrize(
+    ("port", "host", "status"), [(80, "127.0.0.1", 401), (80, "localhost", 401), (81, "localhost", 421)]
+)
+async def test_a_browser_leaves_the_usual_port_out_of_the_host(
+    made: Configuration, port: int, host: str, status: int
+) -> None:
+    desk = Desk(made.settings, lambda: open_application(made.settings, wait_for_model=True))
+    transport = httpx2.ASGITransport(build_console(desk, make_reports(made), port))
+    async with httpx2.AsyncClient(transport=transport) as http:
+        assert (await http.get(f"http://{host}/", headers={"host": host})).status_code == status
 
 
 # --- documents stay text --------------------------------------------------------------------------------------

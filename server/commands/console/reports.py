@@ -10,6 +10,7 @@ from contextlib import closing
 from typing import Any
 
 from winnow.server.commands.config import build_row
+from winnow.server.console.examination import Examination
 from winnow.server.console.records import Reports
 from winnow.server.settings.loading import Configuration
 from winnow.server.settings.permissions import TOPICS
@@ -23,7 +24,7 @@ def make_reports(configuration: Configuration) -> Reports:
         settings=lambda: {
             topic: {name: build_row(configuration, name) for name in names} for topic, names in TOPICS.items()
         },
-        findings=lambda: [*_findings(settings)],
+        findings=Examination(lambda: [*_findings(settings)]).findings,
         thin=lambda: [*_thin(settings)],
         sources=lambda: _sources(settings),
         jobs=lambda: _jobs(settings),

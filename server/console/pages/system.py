@@ -19,7 +19,7 @@ async def show_doctor(asked: Asked) -> PageView:
     """The findings of the doctor, where they are asked for: its trials take seconds and start processes."""
     if asked.text("run") != "on":
         return PageView("doctor.html", "Doctor", {"findings": None, "bad": []})
-    findings = await asyncio.to_thread(asked.reports.findings)
+    findings = await asked.reports.findings()
     bad = [finding for finding in findings if finding["essential"] and not finding["ok"]]
     return PageView("doctor.html", "Doctor", {"findings": findings, "bad": bad})
 
