@@ -62,7 +62,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_finalize,
     )
-    environment.filters |= {"number": _number, "time": _time, "moment": _moment, "pretty": pretty}
+    environment.filters |= {"number": _number, "time": _time, "pretty": pretty}
     return environment
 
 
@@ -92,11 +92,6 @@ def _finalize(value: Any) -> Any:
 
 def _number(value: float) -> str:
     return f"{value:,}"
-
-
-def _moment(seconds: float) -> str:
-    """Seconds since 1970 as a time of this machine, "never" for 0."""
-    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M:%S") if seconds else "never"
 
 
 def _time(text: str) -> str:

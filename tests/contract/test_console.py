@@ -365,6 +365,7 @@ async def test_claims_are_shown_with_evidence_and_friction(http: httpx2.AsyncCli
     shown_entry = (await http.get("/claim", params={"id": entry})).text
     assert '<span class="good">verified</span>, supports:' in shown_entry
     assert "<h2>Friction</h2>" in claims
+    assert re.search(r", (written|judged) \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC</p>", claims)
     assert "against" in shown_entry
 
 

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from winnow.security.console_server import in_query, serve_console
+from winnow.security.console_server import AskedConsole, in_query, serve_console
 from winnow.security.loopback_servers import make_store
 from winnow.security.shown_pages import write_pdf
 from winnow.security.surface import winnow
@@ -43,9 +43,10 @@ def surface():
             f"{path}{in_query(name)}"
             for name in (*NAMES, str(Path("secret.md").absolute()), str(Path("secret.pdf").absolute()))
             for path in ("/document?id=", "/page?document=", "/page?passage_id=", "/graph?node=", "/script?id=")
-        ] + [f"{start}/static/{name}" for name in STATIC for start in ("", "/..")]
+        ] + [f"/static/{name}" for name in STATIC]
         for path in asked:
-            status, page = console.ask(path, console.host, cookie)
-            if status in (0, 200, 500) or SECRET in page or "data:image" in page:
-                return True
+            for each in (console, AskedConsole(console.port, console.token)):  # below the secret path, and beside it
+                status, page = each.ask(path, console.host, cookie)
+                if status in (0, 200, 500) or SECRET in page or "data:image" in page:
+                    return True
     return False
