@@ -53,7 +53,7 @@ async def draw_pages(store: str, project: str, question: str, node: str) -> None
                 await draw(asked.get(each.path, each.path), each.label.lower())
         await draw("/", "first-page-dark", "dark")
         await draw(asked["/"], "search")
-        (passage, *_) = re.findall(r'href="(/page\?passage_id=[^"]+)"', await page.content())
+        (passage, *_) = re.findall(r'href="[^"?]*(/page\?passage_id=[^"]+)"', await page.content())
         await draw(passage.replace("&amp;", "&"), "marked-page")
         await page.get_by_role("main").get_by_role("link").first.click()
         await page.screenshot(path=FOLDER / "document.png")

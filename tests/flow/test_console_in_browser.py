@@ -178,7 +178,7 @@ async def test_the_graph_is_walked_by_keyboard_in_the_drawing(made: Configuratio
         target = await first.get_attribute("href")
         await first.focus()
         await window.page.keyboard.press("Enter")
-        await window.page.wait_for_url(window.console.base + target)
+        await window.page.wait_for_url(window.console.origin + target)
 
 
 async def focused(window: Window) -> str:
