@@ -55,7 +55,7 @@ def enter(http: httpx2.Client, address: str) -> str:
     return address.partition("/enter")[0] + leads_on[1]
 
 
-@pytest.mark.parametrize(("ending", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(("ending", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130), (signal.SIGHUP, 0)])
 def test_it_serves_until_it_is_ended_and_leaves_nothing(
     store: Path, tmp_path: Path, ending: signal.Signals, code: int
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
@@ -19,6 +21,8 @@ from winnow.server.commands.terminal.stores import require_index
 from winnow.server.settings.loading import Configuration, load
 
 if TYPE_CHECKING:
+    import uvicorn
+
     from winnow.server.console.desk import OpenApplication
     from winnow.server.settings.settings import Settings
 
@@ -76,7 +80,16 @@ async def _serve(configuration: Configuration, port: int, *, opens_browser: bool
         web = build_console(desk, make_reports(configuration), listening.getsockname()[1])
         print_lines(f"console: {web.address}", "It works once, for one browser. Ctrl-C ends the console.")
         with _leading_on(web.address) if opens_browser else nullcontext():
-            await web_server(web).serve([listening])
+            server = web_server(web)
+            _end_with_terminal(server)
+            await server.serve([listening])
+
+
+def _end_with_terminal(server: uvicorn.Server) -> None:
+    """Have the console end in the usual way, and remove its file, when its terminal is closed."""
+    if sys.platform != "win32":
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGHUP, server.handle_exit, signal.SIGTERM, None)
 
 
 def _opening(settings: Settings) -> OpenApplication:
