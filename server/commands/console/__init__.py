@@ -7,7 +7,7 @@ import logging
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from html import escape
 from pathlib import Path
@@ -21,8 +21,6 @@ from winnow.server.commands.terminal.stores import require_index
 from winnow.server.settings.loading import Configuration, load
 
 if TYPE_CHECKING:
-    import uvicorn
-
     from winnow.server.console.desk import OpenApplication
     from winnow.server.settings.settings import Settings
 
@@ -81,15 +79,14 @@ async def _serve(configuration: Configuration, port: int, *, opens_browser: bool
         print_lines(f"console: {web.address}", "It works once, for one browser. Ctrl-C ends the console.")
         with _leading_on(web.address) if opens_browser else nullcontext():
             server = web_server(web)
-            _end_with_terminal(server)
+            _end_with_terminal(lambda: server.handle_exit(signal.SIGTERM, None))
             await server.serve([listening])
 
 
-def _end_with_terminal(server: uvicorn.Server) -> None:
+def _end_with_terminal(end: Callable[[], None]) -> None:
     """Have the console end in the usual way, and remove its file, when its terminal is closed."""
     if sys.platform != "win32":
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGHUP, server.handle_exit, signal.SIGTERM, None)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, end)
 
 
 def _opening(settings: Settings) -> OpenApplication:
