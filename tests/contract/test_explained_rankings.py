@@ -23,7 +23,7 @@ from tests.over_engine import over_engines
 from tests.tiny_models import write_cross_encoder, write_model
 from winnow.server.backends.opening import Backends, open_backends
 from winnow.server.commands.corpus.why import app as why_app
-from winnow.server.commands.entry import app
+from winnow.server.commands.entry import knowledge
 from winnow.server.errors import WinnowError
 from winnow.server.ingest.pipeline import ingest_documents
 from winnow.server.jobs.target import target_of
@@ -117,7 +117,7 @@ def _index(settings: Settings, folder: Path, pages: dict[str, str], *, has_vecto
 
 @asynccontextmanager
 async def opened(settings: Settings, **changed: Any) -> AsyncIterator[Knowledge]:
-    kb = app.open_knowledge(settings.model_copy(update=changed), wait_for_model=True)
+    kb = knowledge.open_knowledge(settings.model_copy(update=changed), wait_for_model=True)
     try:
         await kb.open()
         yield kb
@@ -390,7 +390,7 @@ async def test_a_document_whose_vectors_were_lost_is_told_what_mends_it(
     settings: Settings, tmp_path: Path
 ) -> None:
     own = _index(settings, tmp_path, {"a.md": "# A\n\nbackup\n", "far.md": "# Far\n\npolicy\n"})
-    kb = app.make_knowledge_base(own, wait_for_model=True)
+    kb = knowledge.make_knowledge_base(own, wait_for_model=True)
     try:
         store = cast("Backends", await kb.opened())
         (document,) = store.catalogue.find_documents(Filters(MINE), "far.md")
