@@ -261,7 +261,7 @@ async def test_filters_and_modes_of_the_form_are_arguments_of_the_tool(http: htt
 
 async def test_a_ranking_is_explained_as_the_operation_explains_it(http: httpx2.AsyncClient) -> None:
     searched = (await http.get("/", params={"q": QUESTION, "tier": "candidates", "type": "markdown"})).text
-    (leads,) = re.findall(r'href="(/why[^"]*)"', searched)
+    (leads,) = re.findall(r'href="[^"]*(/why[^"]*)"', searched)
     page = (await http.get(html.unescape(leads))).text
     assert "kb_search, " in page
     assert '<input type="hidden" name="type" value="markdown">' in page
