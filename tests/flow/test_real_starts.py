@@ -52,6 +52,7 @@ STARTS: dict[str, tuple[str, ...]] = {
     "search": (QUESTION, "--project", "handbook"),
     "sources": ("list",),
     "stats": (),
+    "why": (QUESTION, "--project", "handbook"),
     **dict.fromkeys(
         ("bench", "console", "demo", "eval", "restore", "serve", "setup", "watch", "zotero"), ("--help",)
     ),

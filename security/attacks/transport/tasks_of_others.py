@@ -5,12 +5,10 @@ import time
 from winnow.security.loopback_servers import call_method, make_store, serve_product, search_canary
 
 TASKS = ("io.modelcontextprotocol/tasks",)
-# Longer than a call waits before it becomes a task.
+# It goes on until it is cancelled, so that the call becomes a task.
 CODE = """
-rows = kb.search("canary sings")
-for number in range(80_000_000):
+while True:
     pass
-return rows[0].preview
 """
 SHARED = {}  # what a server does whose tasks are everybody's
 
@@ -39,7 +37,8 @@ def surface():
                 answer, _ = ask(method, task, *lines)
                 if "result" in answer:
                     return True
+        ask("tasks/cancel", task, f"cookie: {cookie}")
         while (mine := ask("tasks/get", task, f"cookie: {cookie}")[0]["result"])["status"] == "working":
-            time.sleep(1)
-        assert "dawn" in str(mine), mine
+            time.sleep(0.5)
+        assert mine["status"] in ("cancelled", "completed"), mine  # the latter where it met its limit before
     return False
