@@ -35,6 +35,7 @@ ARGUMENTS = {
     "pack": ["list"],
     "reindex": [],
     "search": ["backup"],
+    "why": ["backup"],
     "scan": ["backup"],
     "documents": [],
     "read": ["backups.md"],

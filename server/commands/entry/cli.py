@@ -40,7 +40,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "cite": ("corpus.cite", "cite passages, works and documents of a bibliography"),
         "exec": ("exec", "run a retrieval script in the sandbox"),
         "serve": ("serve", "serve MCP clients on stdio or HTTP"),
-        "console": ("console", "look at a store in the browser: searches, documents, scripts, claims"),
+        "console": ("console", "show a store in the browser: searches, documents, scripts, claims"),
         "key": ("serving.keys", "add, list, revoke, rotate and remove the keys of HTTP clients"),
         "engine": ("engine", "show or end the process that several servers of a store share"),
         "cache": ("serving.cache", "forget the rankings and answers that servers keep"),
