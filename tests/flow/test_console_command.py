@@ -55,6 +55,15 @@ def enter(http: httpx2.Client, address: str) -> str:
     return address.partition("/enter")[0] + leads_on[1]
 
 
+@pytest.fixture
+def _interruptible() -> Iterator[None]:
+    """Processes that start meanwhile can be interrupted, also where a shell began this one in its background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
 @pytest.mark.parametrize(("ending", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130), (signal.SIGHUP, 0)])
 def test_it_serves_until_it_is_ended_and_leaves_nothing(
     store: Path, tmp_path: Path, ending: signal.Signals, code: int
