@@ -21,7 +21,7 @@ from winnow.server.settings.settings import Settings
 from winnow.server.tools.base import Context
 from winnow.server.tools.reference.guides import instructions
 from winnow.server.transports import wire
-from winnow.server.transports.dispatch import ApplicationServices, Dispatcher
+from winnow.server.transports.dispatch import ApplicationServices, Dispatcher, ignore_progress
 
 # Names the console in the audit, as a hash, and its session.
 CLIENT = "console"
@@ -68,7 +68,7 @@ class OpenDesk:
         tool = self._dispatcher.find(name)
         if tool is None or not tool.read_only:
             raise WinnowError("INVALID_REQUEST", self._dispatcher.explain_unknown(name, CLIENT))
-        return await wire.call_tool(self._dispatcher, tool, arguments, CLIENT, _ignore_progress)
+        return await wire.call_tool(self._dispatcher, tool, arguments, CLIENT, ignore_progress)
 
     async def list_tools(self) -> list[WireTool]:
         """The tools as MCP lists them, once it is known whether scripts run here."""
@@ -155,7 +155,3 @@ class Desk:
         if self._timer is not None:
             self._timer.cancel()
         await self._close(only_if_idle=False)
-
-
-async def _ignore_progress(seconds: float, message: str) -> None:
-    """Progress is not shown: a page waits for its answer."""

@@ -312,7 +312,7 @@ class Dispatcher:
 
     def _context_of(self, client: str, progress: Callable[[float, str], Awaitable[None]] | None = None) -> Context:
         """The context of a client's call, with the settings as they apply to that client."""
-        context = self._context(client, progress or _ignore_progress)
+        context = self._context(client, progress or ignore_progress)
         return replace(context, settings=settings_for(context.settings, client))
 
     async def _measure_payload(self, result: ToolResult) -> Size:
@@ -391,8 +391,8 @@ def _check_rights(tool: Tool, client: str) -> None:
         )
 
 
-async def _ignore_progress(seconds: float, message: str) -> None:
-    """A progress callback that does nothing."""
+async def ignore_progress(seconds: float, message: str) -> None:
+    """A progress callback that does nothing: for callers that wait for the answer alone."""
 
 
 def _normalize(name: str) -> str:

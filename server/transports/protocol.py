@@ -148,7 +148,7 @@ class _Handlers:
     def __init__(self, dispatcher: Dispatcher, application: ApplicationServices) -> None:
         self._dispatcher = dispatcher
         self._application = application
-        self.tasks = Tasks(dispatcher, application.drain)
+        self.tasks = Tasks(dispatcher, application.drain, self._count_read)
         self._extensions = {**app_extensions(dispatcher.settings), **skill_extensions(), **task_extensions()}
         self._announcing: set[asyncio.Task[None]] = set()
 

@@ -7,7 +7,7 @@ its job, so that a client finds it after a restart of the server, too. Other cli
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
@@ -29,7 +29,7 @@ from winnow.server.tools import research
 from winnow.server.tools.base import Tool
 from winnow.server.transports import wire
 from winnow.server.transports.call_results import CallResult
-from winnow.server.transports.dispatch import Dispatcher
+from winnow.server.transports.dispatch import Dispatcher, ignore_progress
 from winnow.server.transports.extensions.long_calls import LongCalls, Progress, describe_task, render_result
 from winnow.server.transports.sessions import Connection, address_of, client_of, has_active_key, is_handshake_era
 
@@ -73,10 +73,14 @@ def task_extensions() -> dict[str, dict[str, Any]]:
 
 
 class Tasks:
-    """The calls and the requests of clients that declare the extension."""
+    """The calls and the requests of clients that declare the extension.
 
-    def __init__(self, dispatcher: Dispatcher, drain: Drain) -> None:
+    ``count_read`` counts a request as a read, and returns its client.
+    """
+
+    def __init__(self, dispatcher: Dispatcher, drain: Drain, count_read: Callable[[Connection], str]) -> None:
         self._dispatcher = dispatcher
+        self._count_read = count_read
         self._long_calls = LongCalls(drain)
 
     async def call(
@@ -144,12 +148,7 @@ class Tasks:
 
     async def _ask(self, context: Connection, tool: Tool, arguments: Mapping[str, Any]) -> CallResult:
         client, address = client_of(context), address_of(context)
-        return await wire.answer_call(self._dispatcher, tool, arguments, client, _report_nothing, address)
-
-    def _count_read(self, context: Connection) -> str:
-        client = client_of(context)
-        self._dispatcher.limits.take(client, "read", address_of(context))
-        return client
+        return await wire.answer_call(self._dispatcher, tool, arguments, client, ignore_progress, address)
 
 
 def _has_tasks(context: Connection) -> bool:
@@ -183,7 +182,3 @@ def _describe_job(answer: CallResult) -> dict[str, Any]:
         None if is_working else changed + JOBS_KEPT - created,
         _POLL_MS,
     )
-
-
-async def _report_nothing(seconds: float, message: str) -> None:
-    """Ignore progress: these calls answer at once."""

@@ -20,7 +20,7 @@ from winnow.server.runtime.sessions.host_words import error_for
 from winnow.server.tools.reference.guides import spell_tool_names
 from winnow.server.tools.table import Context, Tool, ToolResult
 from winnow.server.transports.call_results import CallResult
-from winnow.server.transports.dispatch import ApplicationServices, Dispatcher, read_prompts
+from winnow.server.transports.dispatch import ApplicationServices, Dispatcher, ignore_progress, read_prompts
 from winnow.server.transports.facade import discovery
 from winnow.server.transports.facade.envelope import WRAPPER, Envelope, data_of, envelope_of, refuse
 from winnow.server.transports.facade.problems import FacadeProblem, Refusal, problem_of_error, refusal
@@ -151,7 +151,7 @@ class FacadeService:
             tool,
             arguments,
             client.connection,
-            _ignore_progress,
+            ignore_progress,
             client.address,
             wrapper=WRAPPER,
             is_fresh=is_fresh,
@@ -222,7 +222,3 @@ def too_large(size: int, most: int) -> FacadeProblem:
     """The problem of an input that is larger than tools take."""
     message = f"the input has {size:,} bytes, at most {most:,} are taken; send less in one request"
     return refusal("INPUT_BYTES", message, size=size, max=most).problem
-
-
-async def _ignore_progress(seconds: float, message: str) -> None:
-    """Progress, which these transports do not send."""
