@@ -149,6 +149,18 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
+class Stroke:
+    """A thin line across."""
+
+    x: float
+    y: float
+    width: float
+
+    def draw(self) -> str:
+        return f"0.4 w {self.x} {self.y} m {self.x + self.width} {self.y} l S"
+
+
+@dataclass(frozen=True, slots=True)
 class Picture:
     """A grey picture over the whole page."""
 
@@ -189,7 +201,7 @@ class Corner:
         return f"BT 0 0 0 rg 0 Tr /F9 10 Tf 1 0 0 1 {self.x} {self.y} Tm (A) Tj ET"
 
 
-Drawing = Text | WithMinus | WithLetters | Drawn | NamedSigns | Enlarged | Box | Picture | Form | Corner
+Drawing = Text | WithMinus | WithLetters | Drawn | NamedSigns | Enlarged | Box | Stroke | Picture | Form | Corner
 
 
 @dataclass(frozen=True, slots=True)

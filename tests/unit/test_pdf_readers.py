@@ -23,6 +23,7 @@ from tests.pdf_files import (
     NamedSigns,
     PdfFile,
     Picture,
+    Stroke,
     Text,
     WithLetters,
     WithMinus,
@@ -980,3 +981,17 @@ def test_text_whose_stated_size_is_enlarged_has_the_size_in_which_it_is_drawn(re
         PdfFile([[title, *(Enlarged(50, 700 - 12 * row, line) for row, line in enumerate(LINES * 3))]])
     ).text
     assert (text.split("\n")[0], text.count(SENTENCE)) == ("# About stores", 3)
+
+
+def test_a_drawn_underscore_below_a_letter_is_no_fraction(read: Read) -> None:
+    """Where a page has a formula, liteparse takes lines with a letter above and one below for fractions."""
+    lines = ["of the sot of stores", "the rpi", "used otherwise this"]
+    middle = [Text(50, 690, lines[1]), Stroke(78, 690, 3.1), Text(81.3, 690, "tcp parameter is a name")]
+    page = [Text(40.8, 700, lines[0]), *middle, Text(47.6, 680, lines[2]), WithMinus(50, 600, "a", "b")]
+    shown = read(PdfFile([page])).text
+    assert [words in shown for words in (lines[0], "rpi tcp parameter", lines[2], "frac")] == [
+        True,
+        True,
+        True,
+        False,
+    ]

@@ -39,6 +39,7 @@ from winnow.server.readers.pdf.lines import (
     split_cells,
     word_places,
 )
+from winnow.server.readers.pdf_characters.drawn_underscores import without_underscores
 from winnow.server.readers.pdf_characters.ink_sizes import (
     box_of_line,
     box_of_runs,
@@ -119,9 +120,9 @@ _SMALLEST_PDF = (
 )
 
 
-def _start() -> Any:
-    """A parser that never renders a page, and has loaded its library."""
-    parser = LiteParse(
+def _make_parser(pages: Sequence[int] = ()) -> Any:
+    """A parser that never renders a page; of all pages, or of those with these numbers."""
+    return LiteParse(
         ocr_enabled=False,
         output_format="text",
         image_mode="off",
@@ -131,7 +132,18 @@ def _start() -> Any:
         max_pages=1_000_000,
         num_workers=1,
         quiet=True,
+        target_pages=",".join(map(str, pages)) or None,
     )
+
+
+def _parse_pages(data: bytes, pages: Sequence[int]) -> Iterable[Any]:
+    found: Iterable[Any] = _make_parser(pages).parse_bytes(data).pages
+    return found
+
+
+def _start() -> Any:
+    """A parser that has loaded its library."""
+    parser = _make_parser()
     parser.parse_bytes(_SMALLEST_PDF)
     return parser
 
@@ -146,7 +158,8 @@ def read(file: BinaryIO, options: ReadOptions) -> ParsedFile:
         if not opened.is_upright:
             raise NotForThisReader("pages are turned or begin elsewhere, and cannot be moved")
         cleaned = clean(opened)
-        drawn = _all_drawn(_PARSER.parse_bytes(cleaned.data).pages, opened, cleaned)
+        pages = without_underscores(_PARSER.parse_bytes(cleaned.data).pages, cleaned.data, _parse_pages)
+        drawn = _all_drawn(pages, opened, cleaned)
         return compose(opened, ReadPages("liteparse", tuple(lay_out_pages(drawn)), cleaned.objects), options)
     finally:
         opened.close()

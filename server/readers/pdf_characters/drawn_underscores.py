@@ -1,0 +1,108 @@
+r"""Underscores that are drawn as lines: liteparse takes some for the bar of a fraction, whose parts it looks for.
+
+The parts are letters of the lines above and below, which lose them: "socket" and "buffering" around ``rpi_tcp``
+are read as "socke", ``rpi\frac{t}{t}tcp`` and "buf ering".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pypdfium2  # type: ignore[import-untyped]
+import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
+
+from winnow.server.readers.pdf.document import save
+from winnow.server.readers.pdf.letters import Letter, letters_of
+
+# Reads some pages of a PDF, by their numbers.
+ParsePages = Callable[[bytes, Sequence[int]], Iterable[Any]]
+
+# In points: an underscore is no longer and no thicker; the letter before it begins no farther to its left, and
+# that after it no farther from its end.
+_LONGEST, _THICKEST, _BEFORE, _AFTER = 12.0, 2.0, 14.0, 4.0
+# In points: it lies on the line that letters stand on. The bar of a fraction is a quarter of a letter above it.
+_ON_LINE = 1.2
+# Of the letters of a page.
+_LEAST_KEPT = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A page of liteparse with other items of text: its attributes."""
+
+    page_num: int
+    width: float
+    height: float
+    text_items: Sequence[Any]
+    annotations: Any
+    vector_graphics: Any
+
+
+def without_underscores(pages: Sequence[Any], data: bytes, parse: ParsePages) -> list[Any]:
+    """The pages of liteparse; those where a drawn underscore was read as a fraction, as they are without it."""
+    numbers = [page.page_num for page in pages if any(r"\frac" in item.text for item in page.text_items)]
+    if not numbers:
+        return [*pages]
+    document = pypdfium2.PdfDocument(data)
+    try:
+        cleared = [number for number in numbers if _clear(document, number)]
+        again = {page.page_num: page for page in parse(save(document), cleared)} if cleared else {}
+    finally:
+        document.close()
+    return [_repaired(page, again[page.page_num]) if page.page_num in again else page for page in pages]
+
+
+def _repaired(page: Any, again: Any) -> _Page:
+    """A page with those items of its second reading that have other letters: PDFium writes no bullet of some."""
+    first = {_place(item): item for item in page.text_items}
+    items = [first.get(_place(item), item) for item in again.text_items]
+    return _Page(page.page_num, page.width, page.height, items, page.annotations, page.vector_graphics)
+
+
+def _place(item: Any) -> tuple[str, int, int]:
+    """The letters of an item, and in points its right end and its bottom."""
+    letters = "".join(filter(str.isalnum, item.text))
+    return letters, round(item.x + item.width), round(item.y + item.height)
+
+
+def _clear(document: Any, number: int) -> bool:
+    """Whether a page had underscores that could be removed, with nearly all letters, none of them elsewhere."""
+    page = document[number - 1]
+    try:
+        letters = letters_of(page)
+        found = [*_underscores(page, letters)]
+        for line in found:
+            pdfium.FPDFPage_RemoveObject(page, line)
+            pdfium.FPDFPageObj_Destroy(line)
+        page.gen_content()
+    finally:
+        page.close()
+    before, after = _places(letters), _places(_letters_again(document, number))
+    return bool(found) and after <= before and after.total() >= _LEAST_KEPT * before.total()
+
+
+def _letters_again(document: Any, number: int) -> list[Letter]:
+    page = document[number - 1]
+    try:
+        return letters_of(page)
+    finally:
+        page.close()
+
+
+def _places(letters: Iterable[Letter]) -> Counter[tuple[int, int, int]]:
+    return Counter((code, round(x), round(y)) for code, x, y in letters)
+
+
+def _underscores(page: Any, letters: Sequence[Letter]) -> Iterator[Any]:
+    """The handles of short lines between two letters, on the line that these stand on."""
+    for drawn in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_PATH], max_depth=1):
+        left, bottom, right, top = drawn.get_bounds()
+        if right - left > _LONGEST or top - bottom > _THICKEST:
+            continue
+        beside = [x for _, x, y in letters if abs(y - top) <= _ON_LINE]
+        is_after = any(-_BEFORE <= x - left <= 0 for x in beside)
+        if is_after and any(-_ON_LINE <= x - right <= _AFTER for x in beside):
+            yield drawn.raw
