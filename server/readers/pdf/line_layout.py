@@ -107,7 +107,7 @@ class TextSizes:
             reverse=True,
         )
         self._levels = {size: min(level, _MOST_LEVELS) for level, size in enumerate(larger, 1)}
-        self._lowest = min(len(larger), _MOST_LEVELS) + 1
+        self.lowest = min(len(larger), _MOST_LEVELS) + 1
 
     def level(self, line: Line) -> int:
         """The level of a line as a heading; 0 for text."""
@@ -121,7 +121,7 @@ class TextSizes:
         if _OPTION.match(text):
             return 0
         is_one = len(line.cells) == 1 or (len(line.cells) == 2 and bool(MARKER.fullmatch(line.cells[0].text)))
-        return self._lowest if is_one and not text.endswith((".", ":", ";", ",", "-")) else 0
+        return self.lowest if is_one and not text.endswith((".", ":", ";", ",", "-")) else 0
 
 
 def _prose_letters(pages: Iterable[Sequence[Line]]) -> Counter[float]:
@@ -246,7 +246,7 @@ class _Layout:
         line = self.lines[place]
         if (found := self._find_descriptions(place)) is not None:
             self._close()
-            self.found.append(found.block)
+            self.found += found.blocks
             return found.lines
         if (program := self._count_program(place)) > 1 or (program == 1 and len(line.cells) == 1):
             self._close()
@@ -258,7 +258,7 @@ class _Layout:
             return count
         if not self._is_numbered(place) and (table := self._find_table(place)) is not None:
             self._close()
-            self.found.append(table.block)
+            self.found += map(self._with_level, table.blocks)
             return table.lines
         if program == 1:
             self._close()
@@ -302,6 +302,10 @@ class _Layout:
         if table is None and between_bars(self.lines[place], self.rules):
             self.tries_left -= 1
         return table
+
+    def _with_level(self, block: Block) -> Block:
+        """A heading that parts a table, with the level of bold lines."""
+        return replace(block, level=self.sizes.lowest) if block.kind is BlockKind.HEADING else block
 
     # --- edges and distances
 

@@ -70,7 +70,7 @@ def find_descriptions(lines: Sequence[Line], start: int) -> FoundTable | None:
     if not _are_descriptions(entries, taken) or not _is_list(lines, start, end, left, indent):
         return None
     rows = [[entry.term, reduce(join_cells, entry.lines)] for entry in entries]
-    return FoundTable(Block(BlockKind.TABLE, table_markdown(rows), box_of(taken), is_aside=True), len(taken))
+    return FoundTable((Block(BlockKind.TABLE, table_markdown(rows), box_of(taken), is_aside=True),), len(taken))
 
 
 def _indent(lines: Sequence[Line], start: int) -> float | None:

@@ -95,19 +95,35 @@ def _groups_of_rows(
 ) -> set[int]:
     """The groups between rules whose lines are rows: more of them had room above than were wrapped.
 
-    The first group may be a header of several short lines, unless two more are groups of rows.
+    So are some lines that have all cells, where most of their first cells had room in the one above. The first
+    group may be a header of several short lines, unless two more are groups of rows.
     """
     votes: dict[int, int] = defaultdict(int)
+    named: dict[int, list[bool | None]] = defaultdict(list)
     ends: dict[int, Cell] = {}
     for place, group in enumerate(groups):
         if place and group == groups[place - 1]:
             votes[group] += _had_room(lines[place], placed[place], ends, columns)
+            full = all(len(cells) == len(columns) for cells in (placed[place - 1], placed[place]))
+            room = full and _had_first_room(placed[place - 1][0], placed[place][0], columns, lines[place].size)
+            named[group].append(room if full else None)
         else:
             ends = {}
         ends |= placed[place]
     found = {group for group, vote in votes.items() if vote > 0}
+    found |= {group for group, had in named.items() if _are_named(had)}
     is_header = len(found) < _FEWEST_GROUPS and groups.count(0) <= _HEADER_LINES
     return found - {0} if is_header else found
+
+
+def _are_named(had_room: Sequence[bool | None]) -> bool:
+    """Whether the lines after the first one of a group begin rows: most of their first cells had room above.
+
+    None is a line that lacks a cell.
+    """
+    return (
+        len(had_room) + 1 >= _FEW_LINES and None not in had_room and sum(map(bool, had_room)) * 2 > len(had_room)
+    )
 
 
 def _single_rows(texts: Sequence[Sequence[str]], groups: Sequence[int]) -> set[int]:
@@ -286,6 +302,17 @@ def _had_room(
     }
     balance = sum(had.values()) - sum(not room and " " in ends[place].text for place, room in had.items())
     return (balance > 0) - (balance < 0)
+
+
+def _had_first_room(above: Cell, first: Cell, columns: Sequence[Column], size: float) -> bool:
+    """Whether the first word of a first cell had room behind the one above.
+
+    Where a bar ends the column, its text ends as far from the bar as it begins behind the one before.
+    """
+    column, then = columns[:2]
+    is_barred = column.right >= then.left - 1
+    end = then.left - (min(max(above.left - column.left, 0.0), size) if is_barred else CELL_GAP * size)
+    return above.right + _SPACE * size + _first_width(first) < end
 
 
 def _end_of(columns: Sequence[Column], ends: Mapping[int, Cell], size: float) -> float:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 
 from winnow.server.readers.pdf.layout import Block, BlockKind, Box, Rules
 from winnow.server.readers.pdf.lines import Line
@@ -47,6 +48,8 @@ _FARTHEST = 3.2
 # Of the lines of a table, so many have two cells or more.
 _FULL_SHARE = 0.34
 _LONG_CELL = 45
+# In distances of lines: the bold title of other rows is farther below those above it.
+_TITLE_ROW = 1.15
 # The number and the title of a heading are larger than the line above by this factor.
 _LARGER = 1.15
 # So many lines of contents, whose titles are this far from their pages, in sizes of the font.
@@ -70,9 +73,12 @@ def keep_apart(lines: Sequence[Line]) -> Block:
 
 @dataclass(frozen=True, slots=True)
 class FoundTable:
-    """A table, or a formula with its number, and how many lines it has."""
+    """A table, or a formula with its number, and how many lines it has.
 
-    block: Block
+    A bold line over some of its rows is a heading, whose level is 0 here, and parts it into several tables.
+    """
+
+    blocks: tuple[Block, ...]
     lines: int
 
 
@@ -101,11 +107,45 @@ def find_table(lines: Sequence[Line], start: int, rules: Rules) -> FoundTable | 
     if _are_items(taken):
         return None
     if not is_framed and _are_formulas(taken):
-        return FoundTable(keep_apart(taken), count)
+        return FoundTable((keep_apart(taken),), count)
     rows = _without_empty(read_rows(taken, columns, rules))
     if not is_framed and len(rows) < (_RULED_ROWS if len(columns) > 2 or inner_rules(rules, box) else _ROWS):
         return None
-    return FoundTable(Block(BlockKind.TABLE, table_markdown(rows), box, is_aside=True), count)
+    parts = [] if is_framed else _part_at_titles(taken)
+    if not parts:
+        return FoundTable((Block(BlockKind.TABLE, table_markdown(rows), box, is_aside=True),), count)
+    return FoundTable(tuple(_block(part, columns, rules) for part in parts), sum(map(len, parts)))
+
+
+def _part_at_titles(lines: Sequence[Line]) -> list[Sequence[Line]]:
+    """The lines of a table, parted at bold ones over some of its rows, each of which is a part of its own.
+
+    Such a line is farther below the others than rows are apart, and no other line has bold letters. Lines after
+    the last one that has rows below it are no part of the table. Without such a line there are no parts.
+    """
+    distances = [then.box.middle - first.box.middle for first, then in pairwise(lines)]
+    farthest = _TITLE_ROW * median(distances) if distances else 0.0
+    titles = [
+        place
+        for place, (line, distance) in enumerate(zip(lines[1:], distances, strict=True), 1)
+        if line.is_bold and len(line.cells) == 1 and distance > farthest and line.box.left <= lines[0].box.left + 1
+    ]
+    if not titles or sum(line.is_bold for line in lines) != len(titles):
+        return []
+    edges = sorted({0, *titles, *(place + 1 for place in titles), len(lines)})
+    parts = [lines[start:end] for start, end in pairwise(edges)]
+    while all(len(line.cells) < 2 or line.is_mono for line in parts[-1]):
+        parts.pop()
+    return parts
+
+
+def _block(lines: Sequence[Line], columns: Sequence[Column], rules: Rules) -> Block:
+    """The heading that a bold line is, or the table of other lines."""
+    box = box_of(lines)
+    if lines[0].is_bold:
+        return Block(BlockKind.HEADING, lines[0].text, box)
+    rows = _without_empty(read_rows(lines, columns, rules))
+    return Block(BlockKind.TABLE, table_markdown(rows), box, is_aside=True)
 
 
 def _barred_columns(lines: Sequence[Line], start: int, rules: Rules) -> list[Column]:
