@@ -1166,7 +1166,7 @@ def test_no_letter_is_lost_or_added_whatever_stands_below_a_term(kinds: Sequence
         found = find_descriptions(lines, start)
         if found is not None:
             taken = "".join(text for line in lines[start : start + found.lines] for text in line.text)
-            assert sorted(filter(str.isalpha, found.block.text)) == sorted(filter(str.isalpha, taken))
+            assert sorted(filter(str.isalpha, found.blocks[0].text)) == sorted(filter(str.isalpha, taken))
 
 
 def test_names_in_the_margin_of_prose_are_no_list_of_descriptions() -> None:

@@ -11,7 +11,7 @@ from winnow.server.models import Place, Reading
 from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 from winnow.server.readers.pdf.document import OpenPdf
 from winnow.server.readers.pdf.facts import read_facts, read_title
-from winnow.server.readers.pdf.headings import Titles, mend_headings, outline_titles
+from winnow.server.readers.pdf.headings import Titles, find_numbered, mend_headings, outline_titles
 from winnow.server.readers.pdf.layout import Block, BlockKind, Page
 from winnow.server.readers.pdf.running_heads import read_labels
 from winnow.server.readers.pdf.scanned_pages import Scans, read_scans
@@ -62,7 +62,7 @@ def write_pages(pages: Sequence[Page], labels: Mapping[int, str]) -> tuple[str, 
 
 def mend_pages(pages: Iterable[Page], titles: Titles) -> tuple[Page, ...]:
     """The pages with whole headings and words; ``titles`` are those of the outline."""
-    pages = tuple(mend_headings(_expand(page), titles) for page in pages)
+    pages = find_numbered([mend_headings(_expand(page), titles) for page in pages])
     mender = Mender(block.text for page in pages for block in page.blocks)
     return tuple(
         replace(page, blocks=tuple(_mend_words(block, mender) for block in page.blocks)) for page in pages

@@ -1,10 +1,10 @@
-"""Joins headings that were taken apart, and gives them the levels of the outline."""
+"""Joins headings that were taken apart, finds those that only their numbers show, and gives them levels."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from winnow.server.readers.pdf.document import Bookmark
 from winnow.server.readers.pdf.layout import Block, BlockKind, Page
@@ -21,8 +21,27 @@ _NUMBERED = re.compile(
     r"\A(?:(?i:chapter|section|part|appendix|kapitel|teil)\s+)?"
     r"(?:\d+(?:\.\d+)*[.:)]?|[IVXLC]+[.:)]|[A-Z](?:\.\d+)+[.:)]?|[A-Z][.:)])\s"
 )
+# "6.5.1 Title", with the numbers of all levels; "12. Title".
+_SECTION = re.compile(r"(?P<number>\d{1,3}(?:\.\d{1,3}){0,4})\.?\s+(?P<title>\S.*)", re.S)
+_CLAUSE = re.compile(r"(?P<number>\d{1,3})\.\s+(?P<title>\S.*)", re.S)
+# In letters, and in points: a title that only its number shows is no longer and no higher.
+_LONGEST_TITLE, _HIGHEST_TITLE = 110, 20.0
+# An entry of a table of contents ends with its page; other marks go on with what follows.
+_NO_TITLE_END = re.compile(r"(?:\s\d{1,4}|\.{2,}|[:;,…(])\Z")
+# So many clauses with following numbers have titles, most of whose words of so many letters begin with capitals.
+_FEWEST_CLAUSES, _LONG_WORD, _CAPITAL_SHARE = 3, re.compile(r"[^\W\d_]{4,}"), 0.7
+_TITLED_SHARE = 0.6
 
 Titles = Mapping[tuple[int, str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """A line with a number, where it stands, and the heading that it may be."""
+
+    number: int
+    place: tuple[int, int]
+    heading: Block
 
 
 def mend_headings(page: Page, titles: Titles) -> Page:
@@ -30,6 +49,105 @@ def mend_headings(page: Page, titles: Titles) -> Page:
     blocks = map(_demote_caption, page.blocks)
     joined = _join_lines(list(_join_pieces(blocks)), page.number, titles)
     return replace(page, blocks=tuple(_with_level(block, page.number, titles) for block in joined))
+
+
+def find_numbered(pages: Sequence[Page]) -> tuple[Page, ...]:
+    """The pages with headings that are printed like their text, and that only their numbers show.
+
+    "6.5.1 Title" is one below heading 6.5, or after 6.5.0; so are three or more like "12. Title" in a row.
+    """
+    found = {**_find_sections(pages), **_find_clauses(pages)}
+    return tuple(
+        replace(
+            page, blocks=tuple(found.get((page.number, place), block) for place, block in enumerate(page.blocks))
+        )
+        for page in pages
+    )
+
+
+def _find_sections(pages: Iterable[Page]) -> dict[tuple[int, int], Block]:
+    """The headings by page and place whose number is the next one after that of the heading before."""
+    found: dict[tuple[int, int], Block] = {}
+    levels: dict[int, int] = {}
+    last: tuple[int, ...] = ()
+    for page in pages:
+        for place, block in enumerate(page.blocks):
+            if (match := _SECTION.fullmatch(block.text)) is None:
+                continue
+            number = tuple(map(int, match["number"].split(".")))
+            if block.kind is BlockKind.HEADING:
+                last, levels[len(number)] = number, block.level
+            elif len(number) > 1 and number in _next_numbers(last) and _may_be_title(page, place, match["title"]):
+                level = min(levels.get(len(number), levels.get(len(number) - 1, 1) + 1), _DEEPEST_LEVEL)
+                found[page.number, place] = replace(block, kind=BlockKind.HEADING, level=level, is_open=False)
+                last, levels[len(number)] = number, level
+    return found
+
+
+def _next_numbers(last: Sequence[int]) -> set[tuple[int, ...]]:
+    """The numbers that may follow this one: its first child, the next one of its level, or of one above."""
+    after = {(*last[:depth], last[depth] + 1) for depth in range(len(last))}
+    return after | {(*last, 1), (*last, 0)} if last else after
+
+
+def _may_be_title(page: Page, place: int, title: str) -> bool:
+    """Whether a block is one short line that begins with a capital, and what follows it is no such line."""
+    block = page.blocks[place]
+    if block.kind is not BlockKind.PARAGRAPH or block.box.height > _HIGHEST_TITLE or title[0].islower():
+        return False
+    if len(block.text) > _LONGEST_TITLE or not title[0].isalpha() or _NO_TITLE_END.search(block.text):
+        return False
+    then = page.blocks[place + 1] if place + 1 < len(page.blocks) else None
+    return then is None or not (then.kind is BlockKind.PARAGRAPH and _SECTION.fullmatch(then.text))
+
+
+def _find_clauses(pages: Iterable[Page]) -> dict[tuple[int, int], Block]:
+    """The titles of numbered clauses by page and place: most are questions, or have words with capitals."""
+    runs: list[list[_Clause]] = []
+    lowest = 0
+    for page in pages:
+        for place, block in enumerate(page.blocks):
+            lowest = max(lowest, block.level * (block.kind is BlockKind.HEADING))
+            if (clause := _clause(page, place)) is None:
+                continue
+            run = next((run for run in reversed(runs) if run[-1].number + 1 == clause.number), None)
+            if run is None:
+                runs.append([clause])
+            else:
+                run.append(clause)
+    level = min(lowest + 1, _DEEPEST_LEVEL)
+    return {
+        clause.place: replace(clause.heading, level=level) for run in filter(_are_titles, runs) for clause in run
+    }
+
+
+def _clause(page: Page, place: int) -> _Clause | None:
+    """A block that may be the title of a clause: one line, and what follows it is no such line."""
+    block = page.blocks[place]
+    text = _with_marker(block)
+    if block.kind not in (BlockKind.ITEM, BlockKind.PARAGRAPH) or block.box.height > _HIGHEST_TITLE:
+        return None
+    match = _CLAUSE.fullmatch(text)
+    if match is None or len(text) > _LONGEST_TITLE or _NO_TITLE_END.search(text):
+        return None
+    if place + 1 < len(page.blocks) and _CLAUSE.fullmatch(_with_marker(page.blocks[place + 1])):
+        return None
+    return _Clause(int(match["number"]), (page.number, place), Block(BlockKind.HEADING, text, block.box))
+
+
+def _with_marker(block: Block) -> str:
+    return f"{block.marker} {block.text}".strip()
+
+
+def _are_titles(run: Sequence[_Clause]) -> bool:
+    titled = sum(_is_title(clause.heading.text) for clause in run)
+    return titled >= _FEWEST_CLAUSES and titled > _TITLED_SHARE * len(run)
+
+
+def _is_title(text: str) -> bool:
+    """Whether a text is a question, or most of its words begin with capitals."""
+    words = _LONG_WORD.findall(text)
+    return text.endswith("?") or sum(word[0].isupper() for word in words) > _CAPITAL_SHARE * len(words) > 0
 
 
 def outline_titles(bookmarks: Iterable[Bookmark]) -> Titles:

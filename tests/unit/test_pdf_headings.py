@@ -1,0 +1,98 @@
+"""Headings of PDF that are printed like their text, and titles that part tables, on small files made in code."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+import pytest
+
+from tests.pdf_files import Box, Drawing, PdfFile, Stroke, Text, build_pdf, paragraph
+from winnow.server.readers.formats import pdf_liteparse, pdf_pdfium
+from winnow.server.readers.formats.parsed_file import FormatReader, ReadOptions
+
+PROSE = (
+    "A store keeps its passages in the order in which they were",
+    "written, and a reader finds each of them by its number.",
+)
+
+
+@pytest.fixture(params=[pdf_liteparse.read, pdf_pdfium.read], ids=["liteparse", "pdfium"])
+def read(request: pytest.FixtureRequest) -> FormatReader:
+    reader: FormatReader = request.param
+    return reader
+
+
+def text_of(read: FormatReader, *pages: list[Drawing]) -> str:
+    return read(io.BytesIO(build_pdf(PdfFile(pages))), ReadOptions()).text
+
+
+def under(titles: list[str], *, top: float = 760) -> Iterator[Text]:
+    """Each title in letters of the text, and prose below it."""
+    for place, title in enumerate(titles):
+        yield Text(50, top - 70 * place, title)
+        yield from paragraph(50, top - 70 * place - 22, PROSE)
+
+
+def headings(text: str) -> list[str]:
+    return [line for line in text.split("\n") if line.startswith("#")]
+
+
+def test_a_title_with_the_next_number_is_a_heading_without_larger_letters(read: FormatReader) -> None:
+    titles = ["6.5.1 Weights of a passage", "6.5.2 Order", "7.2 Anchors", "6.9.3 Of another order"]
+    page = [Text(50, 790, "6.5 Analysis", 16), *under(titles)]
+    assert headings(text_of(read, page)) == ["# 6.5 Analysis", "## 6.5.1 Weights of a passage", "## 6.5.2 Order"]
+
+
+def test_a_list_of_contents_has_no_headings(read: FormatReader) -> None:
+    entries = [Text(50, 740 - 30 * place, f"6.5.{place} Chapter of a book 1{place}") for place in range(1, 6)]
+    assert headings(text_of(read, [Text(50, 790, "6.5 Contents", 16), *entries])) == ["# 6.5 Contents"]
+
+
+def test_lines_below_each_other_with_following_numbers_are_no_headings(read: FormatReader) -> None:
+    lines = [Text(50, 740 - 30 * place, f"6.5.{place} Weights of a passage") for place in range(1, 6)]
+    below = paragraph(50, 550, PROSE)
+    assert headings(text_of(read, [Text(50, 790, "6.5 Analysis", 16), *lines, *below])) == ["# 6.5 Analysis"]
+
+
+def test_numbered_questions_and_clauses_with_a_text_below_are_headings(read: FormatReader) -> None:
+    questions = ["8. What is a passage?", "9. What parts a store", "10. Who reads it?", "11. Where is it kept?"]
+    found = headings(text_of(read, [*under(questions)]))
+    assert found == [f"# {question}" for question in questions]
+    clauses = ["12. No Surrender of Freedom.", "13. Revised Versions.", "14. Disclaimer of Warranty."]
+    assert headings(text_of(read, [*under(clauses)])) == [f"# {clause}" for clause in clauses]
+
+
+def test_two_numbered_questions_or_numbered_steps_are_no_headings(read: FormatReader) -> None:
+    assert headings(text_of(read, [*under(["1. What is a passage?", "2. Who reads it?"])])) == []
+    steps = ["1. Open the store", "2. Write a passage", "3. Close the store"]
+    assert headings(text_of(read, [*under(steps)])) == []
+
+
+def test_a_bold_line_farther_below_parts_a_table() -> None:
+    rows = [
+        ("axis", "the direction of a turn"),
+        ("angle", "how far it turns, in radians"),
+        ("name", "the name of the turn"),
+    ]
+    more = [("turn", "the number that stands for it"), ("norm", "its length")]
+    page: list[Drawing] = [*under(["A page with prose before its tables goes on"])]
+    for place, (name, meaning) in enumerate(rows):
+        page += [Text(60, 620 - 14 * place, name), Text(160, 620 - 14 * place, meaning)]
+    page.append(Text(60, 556, "Outputs", bold=True))
+    for place, (name, meaning) in enumerate(more):
+        page += [Text(60, 536 - 14 * place, name), Text(160, 536 - 14 * place, meaning)]
+    shown = text_of(pdf_liteparse.read, page)
+    assert headings(shown) == ["# Outputs"]
+    assert [f"| {name} | {meaning} |" in shown for name, meaning in (*rows, *more)] == [True] * 5
+
+
+def test_rows_between_two_rules_whose_first_cells_had_room_are_rows(read: FormatReader) -> None:
+    rows = [("IE", "investment in equipment"), ("C", "consumption"), ("Y", "gross product"), ("L", "wages")]
+    page: list[Drawing] = [Text(64, 700, "abbr"), Text(124, 700, "description")]
+    for place, (name, meaning) in enumerate(rows):
+        page += [Text(64, 680 - 18 * place, name), Text(124, 680 - 18 * place, meaning)]
+    page += [Stroke(55, y, 225) for y in (714, 694, 616)]
+    page += [Box(x, 616, 0.5, 98, (0, 0, 0)) for x in (55, 115, 280)]
+    shown = text_of(read, page)
+    assert [f"| {name} | {meaning} |" in shown for name, meaning in rows] == [True] * 4
