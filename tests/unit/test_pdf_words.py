@@ -62,6 +62,7 @@ def test_ligatures_of_one_character_become_letters() -> None:
     ("text", "composed"),
     [
         ("re b´emol, ut di`ese", "re bémol, ut dièse"),
+        ("meggy˝ozve, p˛aczek", "meggyőzve, pączek"),
         ("peut ˆetre r´egl´e `a z´ero", "peut être réglé à zéro"),
         ("l’´etat `a part", "l’´etat `a part"),  # none of its accents stands within a word, or begins one
         ("r´egl´e, ´etat `a HAUT", "réglé, état à HAUT"),

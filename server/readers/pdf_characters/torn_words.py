@@ -71,6 +71,8 @@ _ACCENTS = {
     "\u02d8": "\u0306",
     "\u02da": "\u030a",
     "\u00b8": "\u0327",
+    "\u02dd": "\u030b",
+    "\u02db": "\u0328",
 }
 _COMBINING = {**_ACCENTS, "`": "\u0300"}
 _ACCENTED = re.compile(
