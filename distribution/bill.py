@@ -125,4 +125,12 @@ def _stated(found: Distribution) -> list[str]:
     classified = [line.rpartition(" :: ")[2] for line in classifiers if line.startswith(_CLASSIFIER)]
     is_known = bool(text) and set(_SPDX.get(text, text).split(" AND ")) <= _IDENTIFIERS
     names = [text] if is_known or not classified else classified
+    names = names if any(names) else [_title_of_licence(found)]
     return [_SPDX.get(name, name) for name in names if name]
+
+
+def _title_of_licence(found: Distribution) -> str:
+    """The first line of its licence file, for metadata that names the file and no licence."""
+    file = next(iter(found.metadata.get_all("License-File") or []), "")
+    text = (found.read_text(f"licenses/{file}") or "") if file else ""
+    return text.strip().partition("\n")[0]

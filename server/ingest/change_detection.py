@@ -26,7 +26,7 @@ from winnow.server.text.words.languages import language_of
 INDEX_VERSION = 1
 # Increased when readers make another document of the same file: everything is read again, and rewritten where it
 # differs.
-READERS_VERSION = 32
+READERS_VERSION = 33
 # Increased when the documents that ``_splitting`` selects have other chunks or headings: they are split again.
 SPLITTING_VERSION = 1
 # The same for documents that have a table and a caption, beside the version above.

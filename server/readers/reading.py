@@ -9,7 +9,6 @@ by a ``DocumentParser`` in a child process, never here.
 
 from __future__ import annotations
 
-import codecs
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +21,7 @@ from typing import Any, Protocol
 
 from winnow.server.models import DocumentType
 from winnow.server.readers.bounded_files import open_file, read_lines, read_whole
+from winnow.server.readers.decoding import check_text_signature, decode
 from winnow.server.readers.documents import RawDocument, UnreadableFile, apply_facts, clean_text
 from winnow.server.readers.formats.format_table import Format, format_of
 from winnow.server.readers.manuals.manual import is_manual, manual_to_markdown
@@ -39,39 +39,8 @@ _LONGEST_ID_CHARS = 500
 # Broken records per file that are reported one by one; the others are counted.
 _MOST_FLAWS = 100
 _BINARY_SAMPLE_BYTES = 8192
-_BINARY = "binary, not text"
 _MANUAL = re.compile(r"\.(?:[1-9][a-z]{0,4}|man|mdoc)")
 _MAY_BE_TEXT, _KEY = re.compile(r"|\.[1-9][a-z]{0,4}"), "-----BEGIN "
-# Signatures of binary formats, which no text begins with; other binary data is recognised by its bytes.
-_SIGNATURES = tuple(
-    (re.compile(signature), name)
-    for signature, name in (
-        (rb"%PDF-\d\.\d[ \t]*[\r\n]", "PDF"),
-        (rb"PK(\x03\x04|\x05\x06)", "a ZIP archive or an office document"),
-        (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old office document"),
-        (rb"\x89PNG\r\n\x1a\n|\xff\xd8\xff[\xc0-\xfe]|GIF8[79]a[^\n]?\0", "an image"),
-        (
-            rb"\x1f\x8b\x08|BZh[1-9]1AY&SY|\xfd7zXZ\0|7z\xbc\xaf\x27\x1c|Rar!\x1a\x07|\x28\xb5\x2f\xfd",
-            "an archive",
-        ),
-        (rb"\x7fELF|\xca\xfe\xba\xbe|\xcf\xfa\xed\xfe|\0asm", "a program"),
-        (rb"SQLite format 3\0", "a database"),
-    )
-)
-# Control characters that do not occur in text; those of terminals and the separators of tables do.
-_CONTROLS = "".join(map(chr, (*range(8), *range(14, 27), 127)))
-_UNDECODABLE = "\ufffd"
-# Any text may have this many control characters. If it has more, and more than the shares below, it is binary. Of
-# compressed data, 9 % are control characters and 3 % are not decodable as UTF-16; it is hardly ever valid UTF-8.
-_TOLERATED_MARKS = 256
-_MOST_IN_UTF_8, _MOST_IN_UTF_16, _MOST_IN_OTHERS = 0.3, 0.01, 0.03
-_BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig", _MOST_IN_UTF_8),
-    (codecs.BOM_UTF32_LE, "utf-32", _MOST_IN_UTF_8),
-    (codecs.BOM_UTF32_BE, "utf-32", _MOST_IN_UTF_8),
-    (codecs.BOM_UTF16_LE, "utf-16", _MOST_IN_UTF_16),
-    (codecs.BOM_UTF16_BE, "utf-16", _MOST_IN_UTF_16),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,40 +136,6 @@ def _begins_as_text(path: Path) -> bool:
     return bool(text.strip()) and not text.startswith(_KEY)
 
 
-def decode(data: bytes) -> str:
-    """Decode text by its byte order mark, otherwise as UTF-8, otherwise as Windows-1252, which old files use.
-
-    Raises ``UnreadableFile`` for binary data.
-    """
-    _check_signature(data)
-    for mark, encoding, most in _BYTE_ORDER_MARKS:
-        if data.startswith(mark):
-            text = data.decode(encoding, "replace")
-            return _check_text(text, _CONTROLS + _UNDECODABLE, most)
-    if b"\0" in data[:_BINARY_SAMPLE_BYTES]:
-        raise UnreadableFile(_BINARY)
-    try:
-        return _check_text(data.decode("utf-8"), _CONTROLS, _MOST_IN_UTF_8)
-    except UnicodeDecodeError:
-        # A byte without a character in Windows-1252 may be a letter of another old encoding.
-        return _check_text(data.decode("cp1252", "replace"), _CONTROLS, _MOST_IN_OTHERS)
-
-
-def _check_signature(data: bytes) -> None:
-    """Raise ``UnreadableFile`` for data that begins with the signature of a binary format."""
-    for signature, name in _SIGNATURES:
-        if signature.match(data):
-            raise UnreadableFile(f"not text (looks like {name})")
-
-
-def _check_text(text: str, marks: str, most: float) -> str:
-    """Return the text. Raises ``UnreadableFile`` if its ``marks`` exceed the tolerated number and this share."""
-    count = sum(map(text.count, marks))
-    if count > max(_TOLERATED_MARKS, most * len(text)):
-        raise UnreadableFile(_BINARY)
-    return text
-
-
 def _markdown(text: str, uri: str) -> ReaderOutput:
     text = clean_text(text)
     facts: Mapping[str, Any] = {}
@@ -270,7 +205,7 @@ _KINDS: Mapping[str, DocumentType] = MappingProxyType(
 
 def _read_records(path: Path, uri: str) -> ReaderOutput:
     flaws = 0
-    for number, line in enumerate(read_lines(path, LARGEST_RECORD_BYTES, _check_signature), 1):
+    for number, line in enumerate(read_lines(path, LARGEST_RECORD_BYTES, check_text_signature), 1):
         if line is not None and not line.strip():
             continue
         record = _parse_record(line, uri, number)

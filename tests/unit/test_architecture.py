@@ -127,6 +127,7 @@ VENDORS: Mapping[str, str] = {
     "semantic_text_splitter": "server.readers.chunking",
     "markdown_it": "server.readers.chunking",
     "selectolax": "server.readers.markup server.readers.page_furniture",
+    "chardetng_py": "server.readers.decoding",
     "docutils": "server.readers.markup",
     "liteparse": "server.readers.formats.pdf_liteparse",
     "pypdfium2": "server.readers.pdf. server.readers.pdf_characters. server.readers.page_pictures.",

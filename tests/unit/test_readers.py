@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -23,7 +22,7 @@ from winnow.server.readers.documents import (
     clean_text,
     flatten,
 )
-from winnow.server.readers.reading import LARGEST_FILE_BYTES, ReadFlaw, decode, kind_of, read
+from winnow.server.readers.reading import LARGEST_FILE_BYTES, ReadFlaw, kind_of, read
 from winnow.server.text.printable import printable
 
 
@@ -398,14 +397,6 @@ def test_a_collection_is_one_document_a_line_and_a_broken_line_does_not_stop_it(
     assert third == RawDocument("c.jsonl#3", "record", "", "third")
 
 
-@pytest.mark.parametrize(
-    "data",
-    ["naïve".encode(), "naïve".encode("utf-8-sig"), "naïve".encode("utf-16"), "naïve".encode("cp1252")],
-)
-def test_text_is_read_in_the_encoding_it_is_in(data: bytes) -> None:
-    assert decode(data) == "naïve"
-
-
 def test_binary_data_is_refused_with_a_reason(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_bytes(b"MZ\0\0")
@@ -437,46 +428,6 @@ def test_a_binary_format_is_named_whatever_the_file_is_called(
     with pytest.raises(UnreadableFile) as refused:
         list(read(path, name))
     assert str(refused.value) == f"not text (looks like {looks})"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "%PDF-1.7 is how a PDF begins.\n",
-        "PK is a name.",
-        "GIF89a is a format.",
-        "7z, Rar! and BZh9 are archives.",
-        "\x1b[31mred\x1b[0m\b\b\f" * 500,
-        "a\x01b\x1fc\x1ed\n" * 500,
-        "\x01" * 200,
-    ],
-)
-def test_text_about_binary_formats_and_text_with_control_characters_is_read(text: str) -> None:
-    assert decode(text.encode()) == text
-
-
-@pytest.mark.parametrize("encoding", ["cp1252", "cp1251", "koi8-r", "cp866", "iso8859-7", "mac-roman"])
-def test_text_in_an_old_encoding_is_read_in_some_way(encoding: str) -> None:
-    text = "".join(map(chr, range(0xC0, 0x460))) * 50
-    data = text.encode(encoding, "ignore")
-    assert decode(data) == data.decode("cp1252", "replace")
-
-
-@pytest.mark.parametrize("text", ["Zürich, Ελλάδα, 東京, \U0001f600\n" * 200, "\ufffd" * 200])
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
-def test_text_with_a_byte_order_mark_is_read(text: str, encoding: str) -> None:
-    assert decode(text.encode(encoding)) == text
-
-
-_NOISE = Random(7).randbytes(40_000).replace(b"\0", b"\xfe")
-
-
-@pytest.mark.parametrize(
-    "data", [_NOISE, b"\xef\xbb\xbf" + _NOISE, b"\xff\xfe" + _NOISE, b"\x01\x02" * 5_000, b"%PDF\n" + _NOISE]
-)
-def test_bytes_of_no_known_format_that_are_no_text_are_refused(data: bytes) -> None:
-    with pytest.raises(UnreadableFile, match="binary, not text"):
-        decode(data)
 
 
 def test_a_file_that_is_too_large_is_refused_with_the_limit(tmp_path: Path) -> None:

@@ -32,12 +32,13 @@ from winnow.server.readers import frames
 from winnow.server.readers.bounded_files import open_file, read_whole, size_of
 from winnow.server.readers.common import ocr_package
 from winnow.server.readers.common.signatures import check_signature
+from winnow.server.readers.decoding import decode
 from winnow.server.readers.documents import RawDocument, UnreadableFile, apply_facts, clean_text
 from winnow.server.readers.failures import STOPPED, ChildFailed
 from winnow.server.readers.formats.format_table import Format, format_of
 from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 from winnow.server.readers.late_imports import LATE_IMPORTS, find_installed
-from winnow.server.readers.reading import ReaderOutput, decode, kind_of, may_be_manual, parse, stem
+from winnow.server.readers.reading import ReaderOutput, kind_of, may_be_manual, parse, stem
 from winnow.server.readers.tasks.table import Task
 from winnow.server.text.sizes import count_of, name_numbers
 

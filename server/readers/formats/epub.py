@@ -15,10 +15,10 @@ from winnow.server.readers.common.archives import Archive, open_archive
 from winnow.server.readers.common.bounded_xml import attribute, children, descendants, find, local_name, parse_xml
 from winnow.server.readers.common.markdown_draft import MarkdownDraft, one_line
 from winnow.server.readers.common.open_xml import facts_of, texts
+from winnow.server.readers.decoding import decode
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 from winnow.server.readers.markup import html_to_markdown
-from winnow.server.readers.reading import decode
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _LARGEST_CHAPTER_BYTES = 16 * 1024 * 1024

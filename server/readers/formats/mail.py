@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 
 from winnow.server.models import Reading
 from winnow.server.readers.common.markdown_draft import MarkdownDraft, one_line, plain_text
+from winnow.server.readers.decoding import decode_part
 from winnow.server.readers.documents import UnreadableFile, clean_text
 from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 from winnow.server.readers.markup import html_to_markdown
@@ -191,12 +192,7 @@ def _header(message: Message, name: str) -> str:
 def _decode(data: bytes | str, charset: str) -> str:
     if isinstance(data, str):
         return data.encode("utf-8", "replace").decode("utf-8")
-    for encoding in (charset, "utf-8"):
-        try:
-            return data.decode(encoding)
-        except (LookupError, ValueError):
-            continue
-    return data.decode("cp1252", "replace")
+    return decode_part(data, charset)
 
 
 # --- parts

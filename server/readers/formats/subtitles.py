@@ -9,9 +9,9 @@ from typing import BinaryIO
 
 from winnow.server.models import Reading
 from winnow.server.readers.common.markdown_draft import LARGEST_TEXT_BYTES, MarkdownDraft, one_line, plain_text
+from winnow.server.readers.decoding import decode
 from winnow.server.readers.documents import UnreadableFile, clean_text
 from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
-from winnow.server.readers.reading import decode
 
 _PARAGRAPH_SECONDS = 30
 _TIMING = re.compile(
