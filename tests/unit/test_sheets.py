@@ -260,6 +260,67 @@ def test_a_file_that_is_no_workbook_has_a_plain_reason(data: bytes, reason: str)
         _read(io.BytesIO(data))
 
 
+_ODS_NAMES = " ".join(
+    f'xmlns:{prefix}="urn:oasis:names:tc:opendocument:xmlns:{prefix}:1.0"'
+    for prefix in ("office", "table", "text")
+)
+
+
+def _ods(*rows: str) -> io.BytesIO:
+    """A spreadsheet of OpenDocument with one sheet of these rows of cells."""
+    body = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
+    table = f'<table:table table:name="S">{body}</table:table>'
+    document = f"<office:document-content {_ODS_NAMES}><office:body><office:spreadsheet>{table}"
+    return zipped(
+        {
+            "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
+            "META-INF/manifest.xml": "<manifest/>",
+            "content.xml": f"{document}</office:spreadsheet></office:body></office:document-content>",
+        }
+    )
+
+
+def _ods_cell(kind: str, value: str, text: str, more: str = "") -> str:
+    name = {"date": "date-value", "time": "time-value", "boolean": "boolean-value"}.get(kind, "value")
+    return f'<table:table-cell office:value-type="{kind}" office:{name}="{value}"{more}>{text}</table:table-cell>'
+
+
+_ODS_SHOWN = [
+    ("float", "0.909297426825682", "0.9092974268257"),
+    ("float", "-0.75", "-0,7500"),
+    ("percentage", "0.255", "26 %"),
+    ("currency", "1234.5", "1.234,50 €"),
+    ("date", "2024-12-24", "24.12.24"),
+    ("time", "PT36H00M00S", "36:00:00"),
+    ("boolean", "true", "WAHR"),
+    ("float", "0", "#DIV/0!"),
+]
+
+
+@pytest.mark.parametrize(("kind", "value", "shown"), _ODS_SHOWN)
+@pytest.mark.parametrize("form", ["<text:p>{}</text:p>", "<text:p><text:span>{}</text:span></text:p>"])
+def test_a_cell_of_opendocument_is_the_text_that_its_sheet_shows(
+    kind: str, value: str, shown: str, form: str
+) -> None:
+    """Also in a cell with a comment, one that is repeated, and one of a formula."""
+    text = form.format(shown)
+    comment = "<office:annotation><text:p>remark 42</text:p></office:annotation>"
+    cells = [
+        _ods_cell(kind, value, text),
+        _ods_cell(kind, value, comment + text),
+        _ods_cell(kind, value, text, ' table:number-columns-repeated="2"'),
+        _ods_cell(kind, value, text, ' table:formula="of:=[.A1]" table:number-columns-spanned="2"'),
+    ]
+    read = _read(_ods("".join(cells))).text.split("\n")[2]
+    assert read == table_row([shown] * 5)
+
+
+def test_a_cell_of_opendocument_without_its_text_has_its_value() -> None:
+    """Some programs write values alone."""
+    row = _ods_cell("float", "0.25", "") + '<table:table-cell office:value-type="float" office:value="7.5"/>'
+    assert _read(_ods(row)).text.split("\n")[2] == "| 0.25 | 7.5 |"
+
+
 def test_a_sheet_whose_values_span_too_much_is_refused_before_it_is_loaded() -> None:
     """Two cells at opposite ends would take half a terabyte; far cells without a value are harmless."""
 

@@ -64,6 +64,15 @@ _COLUMN_BOUND = {name: re.compile(rb"""\s%b=["'](\d{1,5})["']""" % name.encode()
 _LETTERS = 26
 _BOOK = "xl/workbook.xml"
 _XLSB_SHEET = re.compile(r"xl/worksheets/.*\.bin\Z", re.I)
+_ODS_CONTENT = "content.xml"
+# A cell of an ODS with its value, if its text is below it: the text as the sheet shows it, after any comment.
+_ODS_VALUED_CELL = re.compile(
+    rb"""<table:(?:covered-)?table-cell\b(?>[^<>]*?\soffice:(?:value|date-value|time-value|boolean-value)=)"""
+    rb"""[^<>]*+(?<!/)>"""
+    rb"""(?=\s*(?:<office:annotation\b(?s:.){0,4000}?</office:annotation>\s*)?<text:p\b)"""
+)
+_ODS_VALUE = re.compile(rb"""(?<=\s)office:(?:value|string-value|date-value|time-value|boolean-value)=(?=["'])""")
+_ODS_TYPE = re.compile(rb"""(?<=\s)office:value-type=(?:"[^"]*"|'[^']*')""")
 _DAYS_SHOWN_AS_DATE = time()
 _UNKNOWN = "Cannot detect file format"  # the message of calamine for any workbook that it cannot open
 _NOT_A_WORKBOOK = "is damaged or not a workbook"
@@ -323,6 +332,18 @@ def _copy_of_other(archive: Archive) -> _Copy:
                 if _XLSB_SHEET.match(name):
                     check_xlsb_sheet(data, _MOST_SPANNED_CELLS)
                 rest -= len(data)
-                target.writestr(name, data)
+                target.writestr(name, _with_shown_values(data) if name == _ODS_CONTENT else data)
     copied.seek(0)
     return _Copy(copied)
+
+
+def _with_shown_values(content: bytes) -> bytes:
+    """The content of an ODS in which a number, date or truth value is the text that the sheet shows for it.
+
+    calamine returns the value where there is one, with more digits than the sheet shows, and the text of texts.
+    """
+    return _ODS_VALUED_CELL.sub(_as_text_cell, content)
+
+
+def _as_text_cell(cell: re.Match[bytes]) -> bytes:
+    return _ODS_TYPE.sub(b'office:value-type="string"', _ODS_VALUE.sub(b"office:unread=", cell[0]))
