@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.old_workbooks import DATE, HIDDEN, HOURS, VERY_HIDDEN, Formula, Number, Sheet, ole, rows, xls, xlsb
-from winnow.server.readers.common.binary_sheets import check_xlsb_sheet, prepare_xls
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
 from winnow.server.readers.formats.workbook import read
+from winnow.server.readers.sheets.binary_sheets import check_xlsb_sheet, prepare_xls
 
 Make = Callable[[Mapping[str, Sheet]], io.BytesIO]
 VALUES = rows(

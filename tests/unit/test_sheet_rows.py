@@ -17,9 +17,9 @@ from winnow.server.models import Document, Passage, Place
 from winnow.server.operations.corpus.sheet_rows import narrow_passage, narrow_to_rows
 from winnow.server.readers.chunking import chunk
 from winnow.server.readers.common.markdown_draft import MarkdownDraft
-from winnow.server.readers.common.sheet_parts import SheetRow, SheetWriter
 from winnow.server.readers.formats import delimited, workbook
 from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.readers.sheets.sheet_parts import SheetRow, SheetWriter
 
 
 def _locator(text: str, places: Sequence[Place], start: int, end: int) -> str:

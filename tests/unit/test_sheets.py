@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from tests.office_files import sheet_xml, xlsx, zipped
 from winnow.server.models import Document, Place
 from winnow.server.readers.chunking import LARGEST, chunk, measure
-from winnow.server.readers.common import sheet_parts
 from winnow.server.readers.common.markdown_draft import one_line, table_row
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.formats import delimited, workbook
 from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.readers.sheets import sheet_parts
 
 SAMPLE = Path(__file__).parents[3] / "shared/data/documents/office/a.xlsx"
 _TABLE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -258,6 +258,37 @@ def test_a_file_that_is_no_workbook_has_a_plain_reason(data: bytes, reason: str)
     """No error of a library is passed on."""
     with pytest.raises(UnreadableFile, match=reason):
         _read(io.BytesIO(data))
+
+
+def test_a_number_of_a_workbook_is_what_its_cell_shows() -> None:
+    """By the format of its style, also as the result of a formula; others have the digits that a cell keeps."""
+    codes = ["", "0.00", "#,##0.00&quot; €&quot;", "# ?/?"]
+    styles = "".join(
+        f'<numFmt numFmtId="{170 + at}" formatCode="{code}"/>' for at, code in enumerate(codes) if code
+    )
+    numbers = (0, 171, 172, 173, 10, 14)
+    used = "".join(f'<xf numFmtId="{number}"/>' for number in numbers)
+    sheet = "".join(f'<c r="{letter}1" s="{style}"><v>1234.5</v></c>' for style, letter in enumerate("ABCDE"))
+    sheet += '<c r="F1" s="1"><f>A1&gt;2</f><v>0.125</v></c><c r="G1" s="1" t="b"><v>1</v></c>'
+    sheet += (
+        '<c s="1" t="n" r="H1"><v>2</v></c><c r="I1" s="1" t="e"><v>#DIV/0!</v></c><c r="J1" s="5"><v>2</v></c>'
+    )
+    root = f'<worksheet xmlns="{_TABLE}"><sheetData><row r="1">{sheet}</row></sheetData></worksheet>'
+    book = f'<styleSheet xmlns="{_TABLE}"><numFmts>{styles}</numFmts><cellXfs>{used}</cellXfs></styleSheet>'
+    file = xlsx({"S": []}, others={"xl/worksheets/sheet1.xml": root, "xl/styles.xml": book})
+    shown = [
+        "1234.5",
+        "1234.50",
+        "1,234.50 €",
+        "1234.5",
+        "123450.00%",
+        "0.13",
+        "TRUE",
+        "2.00",
+        "#DIV/0!",
+        "1900-01-02",
+    ]
+    assert _read(file).text.split("\n")[2] == table_row(shown)
 
 
 _ODS_NAMES = " ".join(

@@ -1,1 +1,1 @@
-"""Shared parts of readers: bounded ZIP archives and XML, Markdown with places, parts of tables."""
+"""Shared parts of readers: bounded ZIP archives and XML, Markdown with places."""

@@ -10,10 +10,10 @@ from typing import BinaryIO, Literal
 
 from winnow.server.models import Reading
 from winnow.server.readers.common.markdown_draft import LARGEST_TEXT_BYTES, MarkdownDraft
-from winnow.server.readers.common.sheet_parts import SheetRow, SheetWriter
 from winnow.server.readers.decoding import decode
 from winnow.server.readers.documents import UnreadableFile, clean_text
 from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.readers.sheets.sheet_parts import SheetRow, SheetWriter
 
 # Text beyond the largest file is counted by its lines.
 _LARGEST_FILE_BYTES = 4 * LARGEST_TEXT_BYTES

@@ -15,18 +15,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from typing import Any, BinaryIO
+from xml.sax.saxutils import escape
 
 from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetTypeEnum, SheetVisibleEnum
 
 from winnow.server.models import HiddenReason, Reading
 from winnow.server.readers.common.archives import Archive, open_archive
-from winnow.server.readers.common.binary_sheets import check_xlsb_sheet, prepare_xls
-from winnow.server.readers.common.bounded_xml import attribute, descendants, parse_xml
+from winnow.server.readers.common.bounded_xml import attribute, children, descendants, find, parse_xml
 from winnow.server.readers.common.markdown_draft import MarkdownDraft
 from winnow.server.readers.common.open_xml import PartLink, properties, relationships
-from winnow.server.readers.common.sheet_parts import SheetBudget, SheetRow, SheetWriter
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.formats.parsed_file import ParsedFile, ReadOptions
+from winnow.server.readers.sheets.binary_sheets import check_xlsb_sheet, prepare_xls
+from winnow.server.readers.sheets.number_formats import BUILT_IN, NumberFormat, parse_format
+from winnow.server.readers.sheets.sheet_parts import SheetBudget, SheetRow, SheetWriter
 
 # Limits of the XML of all sheets together, and of their shared texts. The XML takes 4 to 8 times the size of the
 # text.
@@ -62,6 +64,15 @@ _HIDDEN_ROW = re.compile(rb"""<(?:\w+:)?row\b[^<>]*?\shidden=["'](?:1|true)["']"
 _COLUMNS, _COLUMNS_END = re.compile(rb"<(?:\w+:)?col\b[^<>]*>"), 1024 * 1024
 _COLUMN_BOUND = {name: re.compile(rb"""\s%b=["'](\d{1,5})["']""" % name.encode()) for name in ("min", "max")}
 _LETTERS = 26
+# A cell with a number, if its style is one of these: its prefix, attributes, formula and value.
+_NUMBER_CELL = (
+    rb"""<((?:\w+:)?)c\b(?=[^<>]*\ss=["'](?:%b)["'])([^<>]*)>(\s*"""
+    rb"""(?:<(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*</(?:\w+:)?f>)\s*)?)<(?:\w+:)?v>([-+.0-9eE]{1,40})</(?:\w+:)?v>"""
+)
+_STYLE, _CELL_TYPE = re.compile(rb"""\ss=["'](\d{1,9})["']"""), re.compile(rb"""\st=["'](\w{1,20})["']""")
+_NUMBER = b"n"
+# The type of a cell that has an error, "#DIV/0!"; calamine returns nothing for it.
+_ERROR_CELL = re.compile(rb"""(<(?:\w+:)?c\b[^<>]*?\st=["'])e(?=["'])""")
 _BOOK = "xl/workbook.xml"
 _XLSB_SHEET = re.compile(r"xl/worksheets/.*\.bin\Z", re.I)
 _ODS_CONTENT = "content.xml"
@@ -208,6 +219,7 @@ def _copy_of_xlsx(archive: Archive, options: ReadOptions) -> _Copy:
     copied = io.BytesIO()
     cut: dict[str, int] = {}
     unseen: dict[str, str] = {}
+    formats = _formats_by_style(archive, links)
     rows, rest = SheetBudget().rows, _LARGEST_SHEETS_BYTES
     with zipfile.ZipFile(copied, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as target:
         _copy_common_parts(archive, links, target)
@@ -216,7 +228,7 @@ def _copy_of_xlsx(archive: Archive, options: ReadOptions) -> _Copy:
             _check_span(name, data)
             unseen[name] = _describe_unseen(data)
             rows, rest = rows - count, rest - len(data)
-            target.writestr(part, data)
+            target.writestr(part, _with_shown_values(data, formats))
     copied.seek(0)
     commented = sum(name.startswith("xl/comments") for name in archive.names())
     notes = (f"comments of {commented:,} sheets were left out",) if commented else ()
@@ -245,6 +257,43 @@ def _sheets(archive: Archive, links: Mapping[str, PartLink], options: ReadOption
         if link.target not in parts:
             parts.add(link.target)
             yield attribute(sheet, "name"), link.target
+
+
+def _formats_by_style(archive: Archive, links: Mapping[str, PartLink]) -> dict[bytes, NumberFormat]:
+    """The number of each style of cells -> its format, for formats that say how a number is shown."""
+    part = next((link.target for link in links.values() if link.type == "styles" and archive.has(link.target)), "")
+    if not part:
+        return {}
+    root = parse_xml(archive.read(part))
+    codes = {str(number): code for number, code in BUILT_IN.items()}
+    codes |= {attribute(each, "numFmtId"): attribute(each, "formatCode") for each in descendants(root, "numFmt")}
+    formats = {number: parse_format(code) for number, code in codes.items()}
+    styles = find(root, "cellXfs")
+    named = (attribute(style, "numFmtId") for style in (() if styles is None else children(styles, "xf")))
+    found = ((str(style).encode(), formats.get(name)) for style, name in enumerate(named))
+    return {style: form for style, form in found if form is not None}
+
+
+def _with_shown_values(data: bytes, formats: Mapping[bytes, NumberFormat]) -> bytes:
+    """The XML of a sheet in which errors, and numbers with one of these formats, are the text that cells show."""
+    data = _ERROR_CELL.sub(rb"\1str", data)
+    if not formats:
+        return data
+
+    def show_number(cell: re.Match[bytes]) -> bytes:
+        prefix, attributes, formula, value = cell.groups()
+        kind, style = _CELL_TYPE.search(attributes), _STYLE.search(attributes)
+        if style is None or (kind and kind[1] != _NUMBER):
+            return cell[0]
+        try:
+            shown = formats[style[1]].show(float(value))
+        except ValueError:
+            return cell[0]
+        name = prefix + b"v"
+        typed = _CELL_TYPE.sub(b"", attributes) + b' t="str"'
+        return b"<%bc%b>%b<%b>%b</%b>" % (prefix, typed, formula, name, escape(shown).encode(), name)
+
+    return re.sub(_NUMBER_CELL % b"|".join(formats), show_number, data)
 
 
 def _describe_unseen(data: bytes) -> str:
@@ -332,12 +381,12 @@ def _copy_of_other(archive: Archive) -> _Copy:
                 if _XLSB_SHEET.match(name):
                     check_xlsb_sheet(data, _MOST_SPANNED_CELLS)
                 rest -= len(data)
-                target.writestr(name, _with_shown_values(data) if name == _ODS_CONTENT else data)
+                target.writestr(name, _with_shown_texts(data) if name == _ODS_CONTENT else data)
     copied.seek(0)
     return _Copy(copied)
 
 
-def _with_shown_values(content: bytes) -> bytes:
+def _with_shown_texts(content: bytes) -> bytes:
     """The content of an ODS in which a number, date or truth value is the text that the sheet shows for it.
 
     calamine returns the value where there is one, with more digits than the sheet shows, and the text of texts.
