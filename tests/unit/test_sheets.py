@@ -312,7 +312,7 @@ def _ods(*rows: str) -> io.BytesIO:
 
 
 def _ods_cell(kind: str, value: str, text: str, more: str = "") -> str:
-    name = {"date": "date-value", "time": "time-value", "boolean": "boolean-value"}.get(kind, "value")
+    name = f"{kind}-value" if kind in {"string", "date", "time", "boolean"} else "value"
     return f'<table:table-cell office:value-type="{kind}" office:{name}="{value}"{more}>{text}</table:table-cell>'
 
 
@@ -325,6 +325,7 @@ _ODS_SHOWN = [
     ("time", "PT36H00M00S", "36:00:00"),
     ("boolean", "true", "WAHR"),
     ("float", "0", "#DIV/0!"),
+    ("string", "raw", "as shown"),
 ]
 
 

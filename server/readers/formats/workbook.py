@@ -78,11 +78,11 @@ _XLSB_SHEET = re.compile(r"xl/worksheets/.*\.bin\Z", re.I)
 _ODS_CONTENT = "content.xml"
 # A cell of an ODS with its value, if its text is below it: the text as the sheet shows it, after any comment.
 _ODS_VALUED_CELL = re.compile(
-    rb"""<table:(?:covered-)?table-cell\b(?>[^<>]*?\soffice:(?:value|date-value|time-value|boolean-value)=)"""
+    rb"""<table:(?:covered-)?table-cell\b(?>[^<>]*?\soffice:(?:value|(?:string|date|time|boolean)-value)=)"""
     rb"""[^<>]*+(?<!/)>"""
     rb"""(?=\s*(?:<office:annotation\b(?s:.){0,4000}?</office:annotation>\s*)?<text:p\b)"""
 )
-_ODS_VALUE = re.compile(rb"""(?<=\s)office:(?:value|string-value|date-value|time-value|boolean-value)=(?=["'])""")
+_ODS_VALUE = re.compile(rb"""(?<=\s)office:(?:value|(?:string|date|time|boolean)-value)=(?=["'])""")
 _ODS_TYPE = re.compile(rb"""(?<=\s)office:value-type=(?:"[^"]*"|'[^']*')""")
 _DAYS_SHOWN_AS_DATE = time()
 _UNKNOWN = "Cannot detect file format"  # the message of calamine for any workbook that it cannot open
