@@ -16,7 +16,7 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from types import MappingProxyType
 
@@ -148,7 +148,7 @@ _OTHER_CODECS: Mapping[str, str] = MappingProxyType(
 # Letters that an encoding needs as evidence. Fewer are mistaken for those of another one: a degree sign or a name
 # in an English text is as likely a Czech letter, and the detector has no notion of too little.
 _LEAST_LETTERS = 3
-_BEYOND_LATIN_PAIR = re.compile("(?=([\u0250-\U0010ffff]{2}))")
+_BEYOND_LATIN = re.compile("[\u0250-\U0010ffff]+")
 
 
 def decode(data: bytes) -> str:
@@ -259,28 +259,28 @@ def _likely_codec(data: bytes) -> str:
     detector.feed(examined, last=start + len(examined) == len(data))
     name = detector.guess(tld=None, allow_utf8=False)
     if codec := _LATIN_CODECS.get(name, ""):
-        evidence = _latin_evidence(examined, codec)
-    elif codec := _OTHER_CODECS.get(name, ""):
-        evidence = _other_evidence(examined, codec)
-    else:
-        return ""
-    return codec if sum(1 for _ in islice(evidence, _LEAST_LETTERS)) == _LEAST_LETTERS else ""
+        return codec if _has_latin_evidence(examined, codec) else ""
+    codec = _OTHER_CODECS.get(name, "")
+    return codec if codec and _has_other_evidence(examined.decode(codec, "replace")) else ""
 
 
-def _latin_evidence(data: bytes, codec: str) -> Iterator[int]:
-    """The offsets of letters within words which the fallback reads as another character."""
+def _has_latin_evidence(data: bytes, codec: str) -> bool:
+    """Whether there are letters within words which the fallback reads as another character."""
     text, otherwise = data.decode(codec, "replace"), data.decode(FALLBACK, "replace")
-    for found in _BEYOND_ASCII.finditer(data, 1, len(data) - 1):
-        at = found.start()
-        if text[at] != otherwise[at] and all(map(_is_letter, text[at - 1 : at + 2])):
-            yield at
+    places = (found.start() for found in _BEYOND_ASCII.finditer(data, 1, len(data) - 1))
+    differing = (at for at in places if text[at] != otherwise[at])
+    evidence = (at for at in differing if all(map(_is_letter, text[at - 1 : at + 2])))
+    return sum(1 for _ in islice(evidence, _LEAST_LETTERS)) == _LEAST_LETTERS
 
 
-def _other_evidence(data: bytes, codec: str) -> Iterator[int]:
-    """The offsets of pairs of letters that are no Latin ones."""
-    for pair in _BEYOND_LATIN_PAIR.finditer(data.decode(codec, "replace")):
-        if all(map(_is_letter, pair[1])):
-            yield pair.start()
+def _has_other_evidence(text: str) -> bool:
+    """Whether there are letters side by side that are no Latin ones, and few that stand alone.
+
+    In an English text, signs of formulas that a program wrote in an encoding of its own stand alone.
+    """
+    runs = [sum(map(_is_letter, run)) for run in _BEYOND_LATIN.findall(text)]
+    pairs, alone = sum(letters - 1 for letters in runs if letters), runs.count(1)
+    return pairs >= max(_LEAST_LETTERS, alone)
 
 
 def _is_letter(character: str) -> bool:
