@@ -17,7 +17,6 @@ import codecs
 import re
 import unicodedata
 from collections.abc import Mapping
-from itertools import islice
 from types import MappingProxyType
 
 from chardetng_py.detector import EncodingDetector  # type: ignore[import-untyped]
@@ -148,6 +147,8 @@ _OTHER_CODECS: Mapping[str, str] = MappingProxyType(
 # Letters that an encoding needs as evidence. Fewer are mistaken for those of another one: a degree sign or a name
 # in an English text is as likely a Czech letter, and the detector has no notion of too little.
 _LEAST_LETTERS = 3
+# In these, a list of German or French letters is a few characters.
+_OF_TWO_BYTES, _LEAST_OF_TWO_BYTES = frozenset({"cp932", "euc_jp", "cp949", "big5hkscs", "gb18030"}), 5
 _BEYOND_LATIN = re.compile("[\u0250-\U0010ffff]+")
 
 
@@ -261,26 +262,28 @@ def _likely_codec(data: bytes) -> str:
     if codec := _LATIN_CODECS.get(name, ""):
         return codec if _has_latin_evidence(examined, codec) else ""
     codec = _OTHER_CODECS.get(name, "")
-    return codec if codec and _has_other_evidence(examined.decode(codec, "replace")) else ""
+    least = _LEAST_OF_TWO_BYTES if codec in _OF_TWO_BYTES else _LEAST_LETTERS
+    return codec if codec and _has_other_evidence(examined.decode(codec, "replace"), least) else ""
 
 
 def _has_latin_evidence(data: bytes, codec: str) -> bool:
-    """Whether there are letters within words which the fallback reads as another character."""
+    """Whether there are letters within words that the fallback reads otherwise, and few signs that stand alone."""
     text, otherwise = data.decode(codec, "replace"), data.decode(FALLBACK, "replace")
     places = (found.start() for found in _BEYOND_ASCII.finditer(data, 1, len(data) - 1))
-    differing = (at for at in places if text[at] != otherwise[at])
-    evidence = (at for at in differing if all(map(_is_letter, text[at - 1 : at + 2])))
-    return sum(1 for _ in islice(evidence, _LEAST_LETTERS)) == _LEAST_LETTERS
+    around = [[*map(_is_letter, text[at - 1 : at + 2])] for at in places if text[at] != otherwise[at]]
+    within = around.count([True, True, True])
+    alone = sum(not (is_letter and (before or after)) for before, is_letter, after in around)
+    return within >= max(_LEAST_LETTERS, alone)
 
 
-def _has_other_evidence(text: str) -> bool:
+def _has_other_evidence(text: str, least: int) -> bool:
     """Whether there are letters side by side that are no Latin ones, and few that stand alone.
 
     In an English text, signs of formulas that a program wrote in an encoding of its own stand alone.
     """
     runs = [sum(map(_is_letter, run)) for run in _BEYOND_LATIN.findall(text)]
     pairs, alone = sum(letters - 1 for letters in runs if letters), runs.count(1)
-    return pairs >= max(_LEAST_LETTERS, alone)
+    return pairs >= max(least, alone)
 
 
 def _is_letter(character: str) -> bool:

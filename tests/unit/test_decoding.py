@@ -68,6 +68,8 @@ def test_letters_are_found_behind_any_amount_of_ascii(text: str, encoding: str) 
         "25 °C ± 0.5, 10 µm, 5 × 7, © 2004 Intel®",
         "José, Søren and François met Gödel: « naïve », “smart”, 30° – £5",
         "Señor Muñoz",
+        "\\textbf{äöüÄÖÜß} are written as they are, and so is \\emph{éèê}.",
+        "Let ¥ be the potential, z = 1, 2, Ç Ç Ç , l and q Ù N; then Ga ³ Ga, Ku»nneth and Z ³ G Ç Ç Ç hold.",
         "é",
     ],
 )
