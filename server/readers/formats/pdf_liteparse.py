@@ -34,12 +34,14 @@ from winnow.server.readers.pdf.lines import (
     are_equally_wide,
     do_letters_touch_at,
     font_at,
+    has_bold_name,
     has_gap_at,
     has_one_width,
     split_cells,
     word_places,
 )
 from winnow.server.readers.pdf_characters.drawn_underscores import without_underscores
+from winnow.server.readers.pdf_characters.font_gaps import find_changes, part_fonts, words_over
 from winnow.server.readers.pdf_characters.ink_sizes import (
     box_of_line,
     box_of_runs,
@@ -64,8 +66,11 @@ HasGap = Callable[[float, Box], bool]
 DoTouch = Callable[[float, Box], bool]
 # The name of the font of the first letter in a box.
 FontOf = Callable[[Box], str]
+# Whether the font of this name is bold.
+IsBold = Callable[[str], bool]
 
-_BOLD = re.compile(r"bold|black|heavy|semibold|demi|CMBX|CMB\d|\bBX|SFBX|-Bd|-Medi(?:Ital)?\b", re.I)
+# Japanese headings are in Gothic where the text is in Mincho.
+_MINCHO, _GOTHIC = re.compile(r"mincho|ryumin", re.I), re.compile(r"gothic", re.I)
 _MONO = re.compile(
     r"mono|monaco|andale|letter ?gothic|nimbusmon|cursor|courier|cmtt|tt\d+\b|typewriter|consol|menlo|inconsolata|"
     r"fixed|terminal|code|cmsltt|cmitt|txb?tt|\bt[1c]x(?:b|sl|it|sc)*tt|pcr|\b(?:SF|EC)(?:IT|ST|TC)\d",
@@ -114,6 +119,9 @@ _HYPHENS = re.compile("-?\xad-?")
 _TEX = re.compile(r"\\math[a-z]{1,6}(?![A-Za-z])|[{}_^]")  # any other command is a sign
 _STRUCTURE = re.compile(r"\\(?:frac|sqrt|sum|int|prod|lim|begin)\b")
 _ROOT = re.compile(r"\\sqrt\b")
+# An underscore drawn as a rule: the parser takes it for the bar of a fraction, and for its terms a letter of
+# the line above and one of the line below.
+_UNDERSCORE = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2,40}\\frac\{[^{}\\\d]?\}\{[^{}\\\d]?\}")
 _SMALLEST_PDF = (
     b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
     b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF"
@@ -174,9 +182,10 @@ def _all_drawn(pages: Sequence[Any], opened: OpenPdf, cleaned: Cleaned) -> list[
 
 
 def _drawn(page: Any, opened: OpenPdf, lost: LostText, cleaned: Cleaned) -> DrawnPage:
-    """A page; where liteparse has hidden text or other letters than are printed, PDFium reads its lines."""
+    """A page; where liteparse has hidden text or letters in other places than printed, PDFium reads its lines."""
     rules = _rules(page.vector_graphics, page.text_items, partial(_do_touch, opened, page.page_num))
-    if page.page_num in cleaned.unclean or lost.is_misread(page.page_num):
+    is_misread = _has_false_fraction(page.text_items) or lost.is_misread(page.page_num)
+    if page.page_num in cleaned.unclean or is_misread:
         return DrawnPage(page.page_num, page.height, tuple(lost.whole_page(page.page_num)), rules)
     lines = [*_page_lines(page, page.text_items, opened, rules)]
     has_hidden = bool(cleaned.objects[page.page_num].hidden)
@@ -191,6 +200,11 @@ def _drawn(page: Any, opened: OpenPdf, lost: LostText, cleaned: Cleaned) -> Draw
     )
 
 
+def _has_false_fraction(items: Iterable[Any]) -> bool:
+    """Whether the parser has made a fraction of an underscore, with letters of the lines around it."""
+    return any("\\frac" in item.text and _UNDERSCORE.search(item.text) for item in items)
+
+
 def _turned_back(items: Sequence[Any], page: Any, opened: OpenPdf, rules: Rules, turn: QuarterTurn) -> TurnedText:
     """The lines of turned items, and the rules of their page, as they are once it is turned back."""
     turned_rules = turn.rules(rules)
@@ -198,7 +212,7 @@ def _turned_back(items: Sequence[Any], page: Any, opened: OpenPdf, rules: Rules,
     for item in items:
         piece = turn.item(item)
         size = round(max(_SMALLEST, min(item.font_size or piece.height, _OVERSTATED * piece.height)), 1)
-        is_bold = _is_bold(item, opened, page.page_num)
+        is_bold = _is_bold(item, opened, page.page_num, has_bold_name)
         lines += _lines(
             piece, _box(piece), size, is_bold, (), turned_rules, {}, lambda x, box: False, lambda box: ""
         )
@@ -208,7 +222,13 @@ def _turned_back(items: Sequence[Any], page: Any, opened: OpenPdf, rules: Rules,
 def _page_lines(page: Any, items: Iterable[Any], opened: OpenPdf, rules: Rules) -> Iterator[Line]:
     links = [(_box(link.rect), link.uri) for link in page.annotations or () if link.uri and link.rect]
     has_gap, font_of = partial(_has_gap, opened, page.page_num), partial(_font_of, opened, page.page_num)
-    printed = {**_spaced_words(page, opened), **_printed_words(page, opened), **_raised_words(page, opened)}
+    printed = {
+        **_parted_words(page, opened),
+        **_spaced_words(page, opened),
+        **_printed_words(page, opened),
+        **_raised_words(page, opened),
+    }
+    is_bold_font = _bold_fonts(page.text_items)
     formulas, plain = [], []
     for item in (part for whole in items for part in part_lines(whole)):
         text = item.text.strip()
@@ -217,7 +237,7 @@ def _page_lines(page: Any, items: Iterable[Any], opened: OpenPdf, rules: Rules) 
         elif text and not has_shapes(item.font_name or ""):
             plain.append(item)
     for item, (size, box) in zip(plain, _sizes(plain, page.page_num, opened), strict=True):
-        is_bold = _is_bold(item, opened, page.page_num)
+        is_bold = _is_bold(item, opened, page.page_num, is_bold_font)
         lines = _lines(item, box, size, is_bold, links, rules, printed, has_gap, font_of)
         yield from lines if item.font_name else _with_true_widths(lines, opened, page.page_num)
     if formulas:
@@ -268,9 +288,17 @@ def _size(item: Any, number: int, opened: OpenPdf, known: dict[tuple[str, float]
     return round(max(_SMALLEST, stated), 1)
 
 
-def _is_bold(item: Any, opened: OpenPdf, number: int) -> bool:
+def _bold_fonts(items: Sequence[Any]) -> IsBold:
+    """Whether a font of a page with these items is bold: Gothic is, beside more text in Mincho."""
+    mincho = sum(len(item.text) for item in items if _MINCHO.search(item.font_name or ""))
+    if mincho <= (mincho and sum(len(item.text) for item in items if _GOTHIC.search(item.font_name or ""))):
+        return has_bold_name
+    return lambda font: has_bold_name(font) or bool(_GOTHIC.search(font))
+
+
+def _is_bold(item: Any, opened: OpenPdf, number: int, is_bold_font: IsBold) -> bool:
     """Whether most of an item is bold: its stated font is that of its first word, and text may follow a term."""
-    if not _BOLD.search(item.font_name or ""):
+    if not is_bold_font(item.font_name or ""):
         return False
     words = item.words
     ends = list(accumulate(len(word.text) for word in words))
@@ -282,7 +310,7 @@ def _is_bold(item: Any, opened: OpenPdf, number: int) -> bool:
     if _MONO.search(font):
         # A name in a heading, unless it follows "See also:".
         return not any(word.text.endswith(":") for word in words[:place])
-    return not font or bool(_BOLD.search(font))
+    return not font or is_bold_font(font)
 
 
 def _has_formula(item: Any, text: str) -> bool:
@@ -307,7 +335,7 @@ def _formula_lines(opened: OpenPdf, page: Any, formulas: Sequence[Any], rules: R
             cells = (Cell(item.text.strip(), box.left, box.right),)
             box = box_of_runs(box, runs) if set(_STRUCTURE.findall(item.text)) == {"\\sqrt"} else box
         size = round(max(_SMALLEST, item.font_size or box.height), 1)
-        yield Line(box, size, bool(_BOLD.search(item.font_name or "")), cells)
+        yield Line(box, size, has_bold_name(item.font_name or ""), cells)
 
 
 def _cell_boxes(box: Box, rules: Rules) -> Iterator[Box]:
@@ -483,6 +511,14 @@ def _printed_words(page: Any, opened: OpenPdf) -> Mapping[tuple[float, float], s
         word for item in page.text_items if has_signs(item.text) for word in item.words if has_signs(word.text)
     ]
     texts = find_printed(opened, page.page_num, [(word.text, _box(word)) for word in words])
+    return {(word.x, word.y): text for word, text in zip(words, texts, strict=True) if text != word.text}
+
+
+def _parted_words(page: Any, opened: OpenPdf) -> Mapping[tuple[float, float], str]:
+    """The words that are two in two fonts, by their places."""
+    changes = find_changes(opened, page.page_num)
+    words = [word for item in page.text_items for word in words_over(item, changes)] if changes else []
+    texts = part_fonts(opened, page.page_num, [(word.text, _box(word)) for word in words])
     return {(word.x, word.y): text for word, text in zip(words, texts, strict=True) if text != word.text}
 
 

@@ -67,6 +67,7 @@ _ENTRY, _FEWEST_ENTRIES, _SURE_ENTRIES = re.compile(r"\w.*,\s*[\divxlc]+(?:[-–
 _ADDRESS_END = re.compile(r"\bhttps?:(?://\S*)?\Z")
 # An address is divided after these; after a slash if what follows is no word of the text.
 _BREAKS, _PATH = "-_#?=&:", re.compile(r"\S*\w[/._-]\w")
+_NO_HEADING = (*".:;,-。．：；，、",)
 _SECTION = re.compile(r"\d{1,3}(?:\.\d{1,3})*\.?|[A-Z](?:\.\d+)*\.?|[IVXLC]+\.?")
 # "-v", "--all", "[-m]": what a command takes is described below it, and is no heading.
 _OPTION = re.compile(r"\[?[-+–—]{1,2}\w")
@@ -121,7 +122,7 @@ class TextSizes:
         if _OPTION.match(text):
             return 0
         is_one = len(line.cells) == 1 or (len(line.cells) == 2 and bool(MARKER.fullmatch(line.cells[0].text)))
-        return self.lowest if is_one and not text.endswith((".", ":", ";", ",", "-")) else 0
+        return self.lowest if is_one and not text.endswith(_NO_HEADING) else 0
 
 
 def _prose_letters(pages: Iterable[Sequence[Line]]) -> Counter[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -25,6 +26,7 @@ BESIDE_BAR = 7.0
 # What stands before the items of a list and is seldom anything else.
 BULLETS = frozenset("•◦▪‣●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8")
 _BOLD = 600
+_BOLD_NAME = re.compile(r"bold|black|heavy|semibold|demi|CMBX|CMB\d|\bBX|SFBX|-Bd|-Medi(?:Ital)?\b", re.I)
 # In sizes of the font.
 _HIGHEST_BOX = 1.7
 MOST_CHARS = 500_000
@@ -34,7 +36,7 @@ _SMALLEST, _LETTER, _ABOVE, _BELOW, _PARTS = 1.0, 0.69, 0.75, 0.25, 2
 # Divides a word at the end of a line; within a line it is printed as a hyphen.
 _SOFT_HYPHEN = 0xAD
 # What the corners of a box are called in the encoding of their font: names of dingbats.
-_NAMES_OF_SHAPES = frozenset(map(chr, range(0x2701, 0x27C0))) | {"\u2605", "\u260e", "\u261b", "\u261e"}
+NAMES_OF_SHAPES = frozenset(map(chr, range(0x2701, 0x27C0))) | {"\u2605", "\u260e", "\u261b", "\u261e"}
 # In bytes: the name of a font; PDF allows 127.
 _LONGEST_FONT = 128
 # How wide the letters of the usual fonts of one width are, in sizes; how exactly, and from how many letters on.
@@ -158,10 +160,16 @@ def font_at(textpage: Any, box: Box, height: float) -> str:
     place = next(word_places(textpage, box, height), None)
     if place is None:
         return ""
-    return _font_of(textpage, place)
+    return font_of_letter(textpage, place)
 
 
-def _font_of(textpage: Any, place: int) -> str:
+def has_bold_name(font: str) -> bool:
+    """Whether the name of a font says that it is bold."""
+    return bool(_BOLD_NAME.search(font))
+
+
+def font_of_letter(textpage: Any, place: int) -> str:
+    """The name of the font of a character of a page of PDFium."""
     name, flags = ctypes.create_string_buffer(_LONGEST_FONT), ctypes.c_int()
     pdfium.FPDFText_GetFontInfo(textpage, place, name, _LONGEST_FONT, flags)
     return name.value.decode("utf-8", "replace")
@@ -210,7 +218,7 @@ class _Characters:
         return bool(handle) and ctypes.addressof(handle.contents) in self.hidden
 
     def _is_shape(self, place: int, letter: str) -> bool:
-        return letter in _NAMES_OF_SHAPES and has_shapes(_font_of(self.textpage, place))
+        return letter in NAMES_OF_SHAPES and has_shapes(font_of_letter(self.textpage, place))
 
     def _line(self, signs: list[tuple[int, str]]) -> Iterator[Line]:
         """The line of these characters, unless there is nothing to see in it."""
@@ -224,11 +232,17 @@ class _Characters:
             size, box = self._drawn_size(seen, boxes)
         else:
             box = _box_of_line(boxes, size)
-        bold = pdfium.FPDFText_GetFontWeight(self.textpage, middle) >= _BOLD
+        bold = self._is_bold(middle)
         words = list(self._words(signs))
         if is_mono := self._is_mono(seen, words, size):
             words = [(as_in_programs(text), left, right) for text, left, right in words]
         yield Line(box, size, bold, tuple(split_cells(words, size)), is_mono)
+
+    def _is_bold(self, place: int) -> bool:
+        """Whether a letter is bold; a font that is not in the file has no weight but its name."""
+        if pdfium.FPDFText_GetFontWeight(self.textpage, place) >= _BOLD:
+            return True
+        return has_bold_name(font_of_letter(self.textpage, place))
 
     def _is_mono(self, seen: Sequence[int], words: Sequence[Word], size: float) -> bool:
         """Whether all letters have one width: that of usual fonts, or one that narrow letters have, too."""

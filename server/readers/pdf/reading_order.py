@@ -411,6 +411,8 @@ def _are_level(left: Sequence[Sequence[Line]], right: Sequence[Sequence[Line]]) 
             return True
     if _level_share(few, many) < _LEVEL_SHARE:
         return False
+    if all(piece.is_mono for row in (*left, *right) for piece in row):
+        return True  # columns of a program's output, made by blanks
     if _are_labels(left, right):
         return True
     if _has_own_headings(left, right):

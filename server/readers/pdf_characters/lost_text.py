@@ -12,10 +12,18 @@ import pypdfium2  # type: ignore[import-untyped]
 
 from winnow.server.readers.pdf.document import OpenPdf, PageTexts, printed_line
 from winnow.server.readers.pdf.layout import Box
-from winnow.server.readers.pdf.lines import BULLETS, MOST_CHARS, Cell, Line, read_lines
+from winnow.server.readers.pdf.lines import (
+    BULLETS,
+    MOST_CHARS,
+    NAMES_OF_SHAPES,
+    Cell,
+    Line,
+    font_at,
+    read_lines,
+)
 from winnow.server.readers.pdf.visibility import look_at_page
 from winnow.server.readers.pdf_characters.ink_sizes import find_runs
-from winnow.server.readers.pdf_characters.letters import has_unnamed_letters
+from winnow.server.readers.pdf_characters.letters import has_shapes, has_unnamed_letters
 
 # In points: a room between lines of liteparse that is narrower has no text, a line reaches beyond its box, and the
 # boxes of letters beside each other overlap.
@@ -105,7 +113,7 @@ def _uncovered(text: Any, height: float, lines: Sequence[Line]) -> list[Line]:
     for line in lines:
         for row in range(int(line.box.top) - 2, int(line.box.bottom) + 3):
             rows[row].append(line)
-    found = list(_parts(text, height, rows))
+    found = [part for part in _parts(text, height, rows) if not _is_shape(text, height, part)]
     heights = [part.box.middle for part in found if _has_word(part)]
     return [
         part
@@ -114,6 +122,11 @@ def _uncovered(text: Any, height: float, lines: Sequence[Line]) -> list[Line]:
         or any(abs(part.box.middle - middle) < part.size / 2 for middle in heights)
         or (_OF_FORMULAS.search(part.text) and _is_within(part.box, rows.get(int(part.box.middle), [])))
     ]
+
+
+def _is_shape(text: Any, height: float, part: Line) -> bool:
+    """Whether a part is the corner of a box, whose letter has the name of a bullet."""
+    return part.text in NAMES_OF_SHAPES and has_shapes(font_at(text, part.box, height))
 
 
 def _parts(text: Any, height: float, rows: Mapping[int, Sequence[Line]]) -> Iterator[Line]:

@@ -34,11 +34,11 @@ def _spaced(textpage: Any, height: float, text: str, box: Box) -> str:
     first = find_place(textpage, height, text, box)
     if first < 0:
         return text
-    places = [*_places(textpage, first, text)]
+    places = [*places_of(textpage, first, text)]
     if len(places) != len(text):
         return text
     size = read_sign(textpage, first, "").size
-    edges = [_edges(textpage, place) for place in places]
+    edges = [edges_of(textpage, place) for place in places]
     gaps = [then[0] - before[1] for before, then in pairwise(edges)]
     is_after = [sign in ",;" for sign in text[:-1]]
     usual = median([gap for gap, after in zip(gaps, is_after, strict=True) if not after] or [0.0])
@@ -48,7 +48,7 @@ def _spaced(textpage: Any, height: float, text: str, box: Box) -> str:
     return "".join(f"{sign} " if space else sign for sign, space in zip(text, [*spaces, False], strict=True))
 
 
-def _places(textpage: Any, first: int, text: str) -> Iterable[int]:
+def places_of(textpage: Any, first: int, text: str) -> Iterable[int]:
     """The characters of a word by index; PDFium adds spaces where it sees a gap."""
     place = first
     for sign in text:
@@ -60,7 +60,8 @@ def _places(textpage: Any, first: int, text: str) -> Iterable[int]:
         place += 1
 
 
-def _edges(textpage: Any, place: int) -> tuple[float, float]:
+def edges_of(textpage: Any, place: int) -> tuple[float, float]:
+    """Where a character begins and ends, with the room that its font gives it."""
     area = pdfium.FS_RECTF()
     pdfium.FPDFText_GetLooseCharBox(textpage, place, area)
     return area.left, area.right

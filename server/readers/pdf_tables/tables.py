@@ -29,7 +29,7 @@ from winnow.server.readers.pdf_tables.columns import (
 )
 from winnow.server.readers.pdf_tables.rows import is_bracketed, read_rows
 
-ENDS_SENTENCE = re.compile(r"[.!?:;…。！？][\"'”’»)\]*_]*\Z")
+ENDS_SENTENCE = re.compile(r"[.!?:;…。．！？：][\"'”’»)\]*_]*\Z")
 # "•", "1.", "(a)", "2.4": what stands before the text of an item or a heading is no cell.
 MARKER = re.compile(
     r"(?:[•◦▪‣–—−·∙*○●■□➢✓▶►▸\uf0b7\uf0a7\uf06e\uf0d8\u0088-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)]|\d{1,3}(?:\.\d{1,3})+\.?|[A-Z](?:\.\d+)+)"
@@ -244,8 +244,8 @@ def _count_lines(
             break
         if distance > _FARTHEST * max(line.box.height, above.box.height) or distance < 0 or has_leaders(line.text):
             break
-        if not barred and line.size > _LARGER * above.size and _has_number(line):
-            break  # a heading
+        if (is_outside or not barred) and line.size > _LARGER * above.size and _is_title_of_section(line):
+            break
         if not barred and (len(line.cells) > 1 or len(columns) > 2) and not _is_outdented(line, columns):
             lines[place] = line = part_at_columns(line, columns, lines[start:place])
         if len(line.cells) == 1 and is_within(line, barred):
@@ -263,8 +263,10 @@ def _count_lines(
     return last + 1 + _count_wrapped(lines, start + last + 1, columns)
 
 
-def _has_number(line: Line) -> bool:
-    """Whether a line has two cells, of which the first is the number of a section, or the mark of an item."""
+def _is_title_of_section(line: Line) -> bool:
+    """Whether a large line is a heading: a bold cell, or two of which the first is a number or an item's mark."""
+    if len(line.cells) == 1:
+        return line.is_bold
     first = line.cells[0].text
     return len(line.cells) == 2 and (first.isdecimal() or bool(MARKER.fullmatch(first)))
 
