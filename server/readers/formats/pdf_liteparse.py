@@ -45,7 +45,6 @@ from winnow.server.readers.pdf_characters.font_gaps import find_changes, part_fo
 from winnow.server.readers.pdf_characters.ink_sizes import (
     box_of_line,
     box_of_runs,
-    find_runs,
     ink_size,
     join_sizes,
 )
@@ -326,7 +325,7 @@ def _formula_lines(opened: OpenPdf, page: Any, formulas: Sequence[Any], rules: R
     parts = [[*_cell_boxes(_box(item), rules)] for item in formulas]
     texts = iter(bounded_texts(opened, page.page_num, [box for boxes in parts for box in boxes]))
     has_root = any(_ROOT.search(item.text) for item in formulas)
-    runs = [*find_runs(*opened.texts.of(page.page_num))] if has_root else []
+    runs = opened.texts.runs(page.page_num) if has_root else ()
     for item, boxes in zip(formulas, parts, strict=True):
         printed = [(_with_scripts(own_signs(next(texts), item.text), item.text).strip(), box) for box in boxes]
         cells = tuple(Cell(text, box.left, box.right) for text, box in printed if text)

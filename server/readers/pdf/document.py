@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -16,6 +16,7 @@ from winnow.server.readers.formats.parsed_file import ReadOptions
 from winnow.server.readers.pdf.layout import Box
 from winnow.server.readers.pdf.page_boxes import Move, find_moves, move_pages
 from winnow.server.readers.pdf_characters.glyph_names import may_name_signs, with_named_letters
+from winnow.server.readers.pdf_characters.ink_sizes import find_runs
 from winnow.server.readers.pdf_characters.torn_words import HYPHEN, HYPHENS
 
 MOST_PAGES = 20_000
@@ -54,6 +55,7 @@ class PageTexts:
         self._document = document
         self._number = 0
         self._open: list[Any] = []
+        self._runs: list[Box] = []
 
     def of(self, number: int) -> tuple[Any, float]:
         """The text of a page (a ``PdfTextPage``), open until another one is asked for; and the page's height."""
@@ -64,10 +66,17 @@ class PageTexts:
             self._open.append(page.get_textpage())
         return self._open[1], self._open[0].get_height()
 
+    def runs(self, number: int) -> Sequence[Box]:
+        """The boxes of the first runs of text on a page."""
+        textpage, height = self.of(number)
+        self._runs = self._runs or [*find_runs(textpage, height)]
+        return self._runs
+
     def close(self) -> None:
         """Release the page that was asked for last."""
         while self._open:
             self._open.pop().close()
+        self._runs = []
         self._number = 0
 
 

@@ -6,9 +6,12 @@ known: those of Computer Modern above and below the base line, in sizes of the f
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Any
+
+import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
 from winnow.server.readers.pdf.layout import Box
 
@@ -40,9 +43,10 @@ def box_of_line(text: str, ink: Box, size: float) -> Box:
 
 def find_runs(textpage: Any, height: float) -> Iterator[Box]:
     """The boxes of the first runs of text that PDFium has on a page."""
+    left, top, right, bottom = (ctypes.c_double() for _ in range(4))
     for place in range(min(textpage.count_rects(), _MOST_RUNS)):
-        left, bottom, right, top = textpage.get_rect(place)
-        yield Box(left, height - top, right, height - bottom)
+        pdfium.FPDFText_GetRect(textpage, place, left, top, right, bottom)
+        yield Box(left.value, height - top.value, right.value, height - bottom.value)
 
 
 def box_of_runs(box: Box, runs: Sequence[Box]) -> Box:

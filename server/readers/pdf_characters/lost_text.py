@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,6 @@ from winnow.server.readers.pdf.lines import (
     read_lines,
 )
 from winnow.server.readers.pdf.visibility import look_at_page
-from winnow.server.readers.pdf_characters.ink_sizes import find_runs
 from winnow.server.readers.pdf_characters.letters import has_shapes, has_unnamed_letters
 
 # In points: a room between lines of liteparse that is narrower has no text, a line reaches beyond its box, and the
@@ -77,7 +76,8 @@ class LostText:
     def find(self, number: int, lines: Sequence[Line], *, has_hidden: bool) -> list[Line]:
         """The lost lines of a page; of one that has hidden text, too (``has_hidden``), only bullets."""
         text, height = self._texts.of(number)
-        return [line for line in _uncovered(text, height, lines) if line.text in BULLETS or not has_hidden]
+        found = _uncovered(text, height, self._texts.runs(number), lines)
+        return [line for line in found if line.text in BULLETS or not has_hidden]
 
 
 def _with_lost_letters(text: Any, height: float, line: Line) -> Line:
@@ -107,13 +107,13 @@ def _plain_letters(text: str) -> str:
     return "".join(sign for sign in text if sign.isalnum() and not _OF_FORMULAS.match(sign))
 
 
-def _uncovered(text: Any, height: float, lines: Sequence[Line]) -> list[Line]:
+def _uncovered(text: Any, height: float, runs: Iterable[Box], lines: Sequence[Line]) -> list[Line]:
     """The parts of PDFium's runs of text beside all lines: bullets, words, and what is level with them."""
     rows: dict[int, list[Line]] = defaultdict(list)
     for line in lines:
         for row in range(int(line.box.top) - 2, int(line.box.bottom) + 3):
             rows[row].append(line)
-    found = [part for part in _parts(text, height, rows) if not _is_shape(text, height, part)]
+    found = [part for part in _parts(text, height, runs, rows) if not _is_shape(text, height, part)]
     heights = [part.box.middle for part in found if _has_word(part)]
     return [
         part
@@ -129,8 +129,8 @@ def _is_shape(text: Any, height: float, part: Line) -> bool:
     return part.text in NAMES_OF_SHAPES and has_shapes(font_at(text, part.box, height))
 
 
-def _parts(text: Any, height: float, rows: Mapping[int, Sequence[Line]]) -> Iterator[Line]:
-    for box in find_runs(text, height):
+def _parts(text: Any, height: float, runs: Iterable[Box], rows: Mapping[int, Sequence[Line]]) -> Iterator[Line]:
+    for box in runs:
         beside = rows.get(int(box.middle), [])
         for start, end in _gaps(box, beside):
             between = _between(text, height, replace(box, left=start, right=end))
