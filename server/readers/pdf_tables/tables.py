@@ -111,9 +111,10 @@ def find_table(lines: Sequence[Line], start: int, rules: Rules) -> FoundTable | 
     rows = _without_empty(read_rows(taken, columns, rules))
     if not is_framed and len(rows) < (_RULED_ROWS if len(columns) > 2 or inner_rules(rules, box) else _ROWS):
         return None
-    parts = [] if is_framed else _part_at_titles(taken)
-    if not parts:
-        return FoundTable((Block(BlockKind.TABLE, table_markdown(rows), box, is_aside=True),), count)
+    if not barred:
+        # The parts are one table each, and its columns are those of all: a part may have a single row.
+        taken = taken[: _count_to_heading(taken)]
+    parts = ([] if is_framed else _part_at_titles(taken)) or [taken]
     return FoundTable(tuple(_block(part, columns, rules) for part in parts), sum(map(len, parts)))
 
 
@@ -142,7 +143,7 @@ def _part_at_titles(lines: Sequence[Line]) -> list[Sequence[Line]]:
 def _block(lines: Sequence[Line], columns: Sequence[Column], rules: Rules) -> Block:
     """The heading that a bold line is, or the table of other lines."""
     box = box_of(lines)
-    if lines[0].is_bold:
+    if lines[0].is_bold and len(lines) == 1:
         return Block(BlockKind.HEADING, lines[0].text, box)
     rows = _without_empty(read_rows(lines, columns, rules))
     return Block(BlockKind.TABLE, table_markdown(rows), box, is_aside=True)
@@ -232,8 +233,13 @@ def _count_lines(
 ) -> int:
     """The number of lines of the table; ``columns`` grow by the cells of each line, which are parted there."""
     last = 0
+    end = len(lines)
     for place in range(start + 1, len(lines)):
         line, above = lines[place], lines[place - 1]
+        if _begins_part(line, above):
+            end = min(end, place + _MOST_SINGLE)  # the lines below a heading only show the columns
+        if place > end:
+            break
         distance = line.box.middle - above.box.middle
         if barred and is_title(line, barred, rules) and distance < _FARTHEST * line.box.height:
             last = place - start
@@ -244,8 +250,8 @@ def _count_lines(
             break
         if distance > _FARTHEST * max(line.box.height, above.box.height) or distance < 0 or has_leaders(line.text):
             break
-        if (is_outside or not barred) and line.size > _LARGER * above.size and _is_title_of_section(line):
-            break
+        if (is_outside or not barred) and line.size > _LARGER * above.size and _has_number(line):
+            break  # a heading
         if not barred and (len(line.cells) > 1 or len(columns) > 2) and not _is_outdented(line, columns):
             lines[place] = line = part_at_columns(line, columns, lines[start:place])
         if len(line.cells) == 1 and is_within(line, barred):
@@ -263,10 +269,19 @@ def _count_lines(
     return last + 1 + _count_wrapped(lines, start + last + 1, columns)
 
 
-def _is_title_of_section(line: Line) -> bool:
-    """Whether a large line is a heading: a bold cell, or two of which the first is a number or an item's mark."""
-    if len(line.cells) == 1:
-        return line.is_bold
+def _count_to_heading(lines: Sequence[Line]) -> int:
+    """The number of lines of a table before the first heading of a part of it."""
+    places = range(1, len(lines))
+    return next((place for place in places if _begins_part(lines[place], lines[place - 1])), len(lines))
+
+
+def _begins_part(line: Line, above: Line) -> bool:
+    """Whether a line is the heading of a part of a table: one cell, bold and larger than the line above."""
+    return len(line.cells) == 1 and line.is_bold and line.size > _LARGER * above.size
+
+
+def _has_number(line: Line) -> bool:
+    """Whether a line has two cells, of which the first is the number of a section, or the mark of an item."""
     first = line.cells[0].text
     return len(line.cells) == 2 and (first.isdecimal() or bool(MARKER.fullmatch(first)))
 
