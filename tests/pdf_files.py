@@ -74,6 +74,37 @@ class WithLetters:
 
 
 @dataclass(frozen=True, slots=True)
+class TwoFonts:
+    """A line of text and a name in letters of one width after it, so many thousandths of the size apart."""
+
+    x: float
+    y: float
+    text: str
+    name: str
+    gap: int
+
+    def draw(self) -> str:
+        return (
+            f"BT 0 0 0 rg 0 Tr /F1 10 Tf 1 0 0 1 {self.x} {self.y} Tm ({_escape(self.text)}) Tj "
+            f"/F3 10 Tf [{-self.gap} ({_escape(self.name)})] TJ ET"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Japanese:
+    """A line of text in a font of this name: Mincho or Gothic."""
+
+    x: float
+    y: float
+    text: str
+    font: str
+
+    def draw(self) -> str:
+        font = {"Mincho": "F12", "Gothic": "F13"}[self.font]
+        return f"BT 0 0 0 rg 0 Tr /{font} 10 Tf 1 0 0 1 {self.x} {self.y} Tm ({_escape(self.text)}) Tj ET"
+
+
+@dataclass(frozen=True, slots=True)
 class Drawn:
     """A text in a font whose letters are drawings (Type 3), as dvips has them: its stated size is far below 1.
 
@@ -201,7 +232,21 @@ class Corner:
         return f"BT 0 0 0 rg 0 Tr /F9 10 Tf 1 0 0 1 {self.x} {self.y} Tm (A) Tj ET"
 
 
-Drawing = Text | WithMinus | WithLetters | Drawn | NamedSigns | Enlarged | Box | Stroke | Picture | Form | Corner
+Drawing = (
+    Text
+    | WithMinus
+    | WithLetters
+    | TwoFonts
+    | Japanese
+    | Drawn
+    | NamedSigns
+    | Enlarged
+    | Box
+    | Stroke
+    | Picture
+    | Form
+    | Corner
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +297,7 @@ class _Writer:
                  for name in ("Helvetica", "Helvetica-Bold", "Courier")]  # fmt: skip
         fonts += [self._symbols(), self._drawn(1), self._libertine(), self._drawn(0.03)]
         fonts += [self._drawn(1, dict(enumerate((",", "5", "-", ".", "#0C", "#1A"), 2))), self._shapes()]
-        fonts += [self._drawn(0.24), self._mathematics()]
+        fonts += [self._drawn(0.24), self._mathematics(), *map(self._japanese, ("Mincho", "Gothic"))]
         image = self._add("<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray"
                           " /BitsPerComponent 8", b"\x80")  # fmt: skip
         pages = [self._page(number, drawings, fonts, image) for number, drawings in enumerate(self.file.pages)]
@@ -294,7 +339,7 @@ class _Writer:
         """A font whose letter A is a corner of a box; its name is that of a sign which is no letter."""
         descriptor = self._add(_LIBERTINE.replace("LinLibertineT", "LCIRCLE10"))
         signs = self._add(
-            "<<", b"1 begincodespacerange <00> <ff> endcodespacerange 1 beginbfchar <41> <271F> endbfchar"
+            "<<", b"1 begincodespacerange <00> <ff> endcodespacerange 1 beginbfchar <41> <2713> endbfchar"
         )
         return self._add(
             "<< /Type /Font /Subtype /Type1 /BaseFont /ABCDEF+LCIRCLE10 /FirstChar 65 /LastChar 65 /Widths [400]"
@@ -309,6 +354,13 @@ class _Writer:
             b"2 beginbfchar <6A> <D835DC57> <6B> <D835DC58> endbfchar",
         )
         return self._add(f"<< /Type /Font /Subtype /Type1 /BaseFont /Times-Italic /ToUnicode {signs} 0 R >>")
+
+    def _japanese(self, name: str) -> int:
+        descriptor = self._add(_LIBERTINE.replace("LinLibertineT", f"Kochi-{name}"))
+        return self._add(
+            f"<< /Type /Font /Subtype /Type1 /BaseFont /ABCDEF+Kochi-{name} /FirstChar 32 /LastChar 122"
+            f" /Widths [{'500 ' * 91}] /FontDescriptor {descriptor} 0 R /Encoding /WinAnsiEncoding >>"
+        )
 
     def _libertine(self) -> int:
         return self._add(

@@ -66,6 +66,19 @@ def words(blocks: Sequence[tuple[BlockKind, str]]) -> list[str]:
     return [text.split()[0] for _, text in blocks]
 
 
+def test_a_wide_full_stop_ends_a_paragraph_of_japanese() -> None:
+    page = [
+        line("コマンドを起動すると自動的に", 70, 100, 290),
+        line("設定される．", 70, 112, 130),
+        line("configure の使用法については", 70, 124, 290),
+        line("別の文書を参照のこと．", 70, 136, 180),
+    ]
+    assert [text for _, text in read_pages(page)] == [
+        "コマンドを起動すると自動的に設定される．",
+        "configure の使用法については別の文書を参照のこと．",
+    ]
+
+
 def test_lines_of_japanese_are_joined_without_a_blank_and_others_with_one() -> None:
     page = [
         line("これは単一のパー", 70, 100, 290),

@@ -18,6 +18,7 @@ from tests.pdf_files import (
     Drawn,
     Enlarged,
     Form,
+    Japanese,
     Ligatures,
     Link,
     NamedSigns,
@@ -25,6 +26,7 @@ from tests.pdf_files import (
     Picture,
     Stroke,
     Text,
+    TwoFonts,
     WithLetters,
     WithMinus,
     build_pdf,
@@ -36,6 +38,7 @@ from winnow.server.readers.formats.parsed_file import FormatReader, ParsedFile, 
 from winnow.server.readers.pdf import ocr
 from winnow.server.readers.pdf.document import bounded_texts, open_pdf
 from winnow.server.readers.pdf.layout import Box as Edges
+from winnow.server.readers.pdf_characters.pieces import Piece
 from winnow.server.readers.pdf_characters.torn_words import HYPHEN
 
 Read = Callable[..., ParsedFile]
@@ -667,6 +670,46 @@ def test_corners_of_boxes_that_are_letters_of_a_font_for_drawings_are_no_text(re
     ]
     plain = read(PdfFile([[*PAGE, boxed[0]]])).text
     assert read(PdfFile([[*PAGE, *boxed]])).text == plain
+
+
+def headings(text: str) -> list[str]:
+    return [line for line in text.split("\n") if line.startswith("#")]
+
+
+@pytest.mark.parametrize(("gap", "end"), [(0, "VITÆvitae.pdf"), (100, "VITÆvitae.pdf"), (160, "VITÆ vitae.pdf")])
+def test_a_narrow_blank_between_two_fonts_parts_their_words(gap: int, end: str) -> None:
+    """The parser expects a wider one after a wide letter."""
+    file = PdfFile([[*PAGE, TwoFonts(50, 600, "it is in VIT\u00c6", "vitae.pdf", gap)]])
+    text = pdf_liteparse.read(io.BytesIO(build_pdf(file)), ReadOptions()).text
+    assert text.rpartition("it is in ")[2] == end
+
+
+def test_a_narrow_gap_before_a_sign_in_another_font_is_no_blank() -> None:
+    file = PdfFile([[*PAGE, TwoFonts(50, 600, "it is in VIT\u00c6", "(vitae)", 160)]])
+    assert pdf_liteparse.read(io.BytesIO(build_pdf(file)), ReadOptions()).text.endswith("VITÆ(vitae)")
+
+
+@pytest.mark.parametrize(("text", "heading"), [("Mincho", ["# Overview"]), ("Gothic", [])])
+def test_gothic_is_bold_where_the_text_is_in_mincho(text: str, heading: list[str]) -> None:
+    lines = [
+        *(Japanese(50, 700 - 12 * at, line, text) for at, line in enumerate(LINES)),
+        Japanese(50, 650, "Overview", "Gothic"),
+        *(Japanese(50, 620 - 12 * at, line, text) for at, line in enumerate(LINES)),
+    ]
+    parsed = pdf_liteparse.read(io.BytesIO(build_pdf(PdfFile([lines]))), ReadOptions()).text
+    assert headings(parsed) == heading
+
+
+def test_a_bold_line_is_a_heading_also_in_a_font_that_is_not_in_the_file(read: Read) -> None:
+    lines = [*PAGE, Text(50, 650, "Overview", bold=True), *paragraph(50, 620, LINES)]
+    assert headings(read(PdfFile([lines])).text) == ["# Overview"]
+
+
+def test_an_underscore_that_is_drawn_as_a_rule_is_no_fraction() -> None:
+    """The parser takes its terms from the lines above and below."""
+    texts = (r"the $rpi\frac{t}{f}$sockbuf", r"$GPVAL\frac{r}{}$", r"$xy\frac{1}{2}$", r"$\sin\frac{x}{y}$")
+    found = [pdf_liteparse.has_false_fraction([Piece(text, 50, 100, 90, 10)]) for text in texts]
+    assert found == [True, True, False, False]
 
 
 def test_ligatures_that_their_font_does_not_name_are_those_of_tex(read: Read) -> None:

@@ -116,6 +116,43 @@ def test_a_heading_with_its_number_ends_a_table_also_without_a_dot() -> None:
     assert "Usage" not in tables(lines)[0]
 
 
+def test_a_bold_heading_parts_a_table_whose_parts_may_have_one_row() -> None:
+    names = ("Save it", "Find it", "Print it", "Close it", "Open it")
+    rows = [cells([(name, 50), (f"C-c C-{name[0]}", 200)], 100 + 14 * at) for at, name in enumerate(names)]
+    heading = line("Other files", 50, 120, 120, 14, bold=True)
+    below = [[replace(cell, box=replace(cell.box, top=cell.box.top + 26)) for cell in row] for row in rows[1:]]
+    below = [[replace(cell, box=replace(cell.box, bottom=cell.box.top + 10)) for cell in row] for row in below]
+    blocks = read_pages([*rows[0], heading, *(cell for row in below for cell in row)])
+    assert [(kind, text.count("C-c")) for kind, text in blocks] == [
+        (BlockKind.TABLE, 1),
+        (BlockKind.HEADING, 0),
+        (BlockKind.TABLE, 4),
+    ]
+
+
+def test_a_heading_with_its_number_below_a_table_with_bars_is_no_row() -> None:
+    rows = [cells([("Bytes", 260), ("1", 320)], 100), cells([("Value", 260), ("tag", 320)], 114)]
+    bars = tuple((x, 98.0, 126.0) for x in (255.0, 310.0, 340.0))
+    rules = Rules(tuple((y, 255.0, 340.0) for y in (98.0, 112.0, 126.0)), bars)
+    heading = cells([("4.4", 50), ("Architecture", 90)], 140, size=14)
+    text = prose("text", 50, 170, 450, 4)
+    blocks = read_pages([*(cell for row in rows for cell in row), *heading, *text], rules=rules)
+    assert kinds(blocks)[:2] == [BlockKind.TABLE, BlockKind.HEADING]
+
+
+def test_columns_of_a_program_that_are_made_by_blanks_are_one_program() -> None:
+    def row(at: int, top: float) -> list[Line]:
+        parts = [(f"[{at}] first_1.0.{at}", 50.0), (f"second_2.{at}", 190.0), (f"third_3.{at}", 320.0)]
+        return cells(parts, top, mono=True)
+
+    rows = [row(at, 100 + 12 * at) for at in range(15)]
+    blocks = read_pages([cell for cells in rows for cell in cells], prose("text", 50, 100, 450, 30))
+    assert (blocks[0][0], blocks[0][1].split("\n")[0].split()) == (
+        BlockKind.LINES,
+        ["[0]", "first_1.0.0", "second_2.0", "third_3.0"],
+    )
+
+
 def test_items_before_which_a_sign_without_a_name_stands_are_no_table() -> None:
     lines = [
         piece

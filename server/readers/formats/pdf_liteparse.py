@@ -183,7 +183,7 @@ def _all_drawn(pages: Sequence[Any], opened: OpenPdf, cleaned: Cleaned) -> list[
 def _drawn(page: Any, opened: OpenPdf, lost: LostText, cleaned: Cleaned) -> DrawnPage:
     """A page; where liteparse has hidden text or letters in other places than printed, PDFium reads its lines."""
     rules = _rules(page.vector_graphics, page.text_items, partial(_do_touch, opened, page.page_num))
-    is_misread = _has_false_fraction(page.text_items) or lost.is_misread(page.page_num)
+    is_misread = has_false_fraction(page.text_items) or lost.is_misread(page.page_num)
     if page.page_num in cleaned.unclean or is_misread:
         return DrawnPage(page.page_num, page.height, tuple(lost.whole_page(page.page_num)), rules)
     lines = [*_page_lines(page, page.text_items, opened, rules)]
@@ -199,7 +199,7 @@ def _drawn(page: Any, opened: OpenPdf, lost: LostText, cleaned: Cleaned) -> Draw
     )
 
 
-def _has_false_fraction(items: Iterable[Any]) -> bool:
+def has_false_fraction(items: Iterable[Any]) -> bool:
     """Whether the parser has made a fraction of an underscore, with letters of the lines around it."""
     return any("\\frac" in item.text and _UNDERSCORE.search(item.text) for item in items)
 

@@ -143,7 +143,7 @@ def _part_at_titles(lines: Sequence[Line]) -> list[Sequence[Line]]:
 def _block(lines: Sequence[Line], columns: Sequence[Column], rules: Rules) -> Block:
     """The heading that a bold line is, or the table of other lines."""
     box = box_of(lines)
-    if lines[0].is_bold and len(lines) == 1:
+    if lines[0].is_bold and len(lines) == len(lines[0].cells) == 1:
         return Block(BlockKind.HEADING, lines[0].text, box)
     rows = _without_empty(read_rows(lines, columns, rules))
     return Block(BlockKind.TABLE, table_markdown(rows), box, is_aside=True)
