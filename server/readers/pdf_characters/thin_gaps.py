@@ -61,7 +61,7 @@ def places_of(textpage: Any, first: int, text: str) -> Iterable[int]:
 
 
 def edges_of(textpage: Any, place: int) -> tuple[float, float]:
-    """Where a character begins and ends, with the room that its font gives it."""
+    """The left and right edge of a character, with the room that its font gives it."""
     area = pdfium.FS_RECTF()
     pdfium.FPDFText_GetLooseCharBox(textpage, place, area)
     return area.left, area.right
