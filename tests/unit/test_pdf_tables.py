@@ -17,8 +17,10 @@ from winnow.server.readers.formats.parsed_file import ReadOptions
 from winnow.server.readers.pdf.layout import NO_RULES, BlockKind, Rules
 from winnow.server.readers.pdf.layout import Box as PageBox
 from winnow.server.readers.pdf.lines import Cell, Line, cell_of
+from winnow.server.readers.pdf_characters.torn_words import HYPHEN
 from winnow.server.readers.pdf_tables.aligned_cells import join_typed
 from winnow.server.readers.pdf_tables.margin_names import join_margin_names
+from winnow.server.readers.pdf_tables.rows import join_cells
 from winnow.server.readers.pdf_tables.tables import table_markdown
 
 pytestmark = pytest.mark.both_users
@@ -151,6 +153,25 @@ def test_columns_of_a_program_that_are_made_by_blanks_are_one_program() -> None:
         BlockKind.LINES,
         ["[0]", "first_1.0.0", "second_2.0", "third_3.0"],
     )
+
+
+def test_two_programs_beside_each_other_are_not_one() -> None:
+    """Their letters are no whole number of letters apart."""
+    rows = [
+        cells(
+            [(f"first_name_of_{at} (A, Y);", 50), (f"second_name_of_{at} (B, Z);", 252)], 100 + 12 * at, mono=True
+        )
+        for at in range(15)
+    ]
+    blocks = read_pages([cell for row in rows for cell in row], prose("text", 50, 100, 450, 30))
+    assert [(kind, text.split("_")[0]) for kind, text in blocks[:2]] == [
+        (BlockKind.LINES, "first"),
+        (BlockKind.LINES, "second"),
+    ]
+
+
+def test_a_word_that_is_divided_in_a_cell_is_whole() -> None:
+    assert join_cells(f"algorithm for send{HYPHEN}", "ing messages") == f"algorithm for send{HYPHEN}ing messages"
 
 
 def test_items_before_which_a_sign_without_a_name_stands_are_no_table() -> None:

@@ -40,6 +40,8 @@ _GRID_ROWS, _GRID_SHARE, _MOST_GRIDS = 4, 0.8, 20
 _LETTERS = 0.3
 # So many lines of two sides of a table stand beside each other; gaps between its rows that are wider than others.
 _LEVEL_SHARE, _WIDE_ROW, _FEWEST_GAPS = 0.9, 1.3, 3
+# In letters of one width: how exactly an edge stands at one of them, and how far apart columns of blanks are.
+_WHOLE_LETTER, _TYPED_GAP = 0.04, 12
 # The columns of a list differ by no more than this in width, of two columns.
 _EVEN = 0.06
 # In sizes of the font: what no piece covers over such a width may be a gutter. Labels are nearer to their text.
@@ -411,9 +413,7 @@ def _are_level(left: Sequence[Sequence[Line]], right: Sequence[Sequence[Line]]) 
             return True
     if _level_share(few, many) < _LEVEL_SHARE:
         return False
-    if all(piece.is_mono for row in (*left, *right) for piece in row):
-        return True  # columns of a program's output, made by blanks
-    if _are_labels(left, right):
+    if _are_typed(left, right) or _are_labels(left, right):
         return True
     if _has_own_headings(left, right):
         return False
@@ -429,6 +429,23 @@ def _are_level(left: Sequence[Sequence[Line]], right: Sequence[Sequence[Line]]) 
         not any(first[0].box.bottom < row[0].box.middle < then[0].box.top for row in many) for first, then in gaps
     )
     return shared >= _FEWEST_GAPS and shared * 2 > len(gaps)
+
+
+def _are_typed(left: Sequence[Sequence[Line]], right: Sequence[Sequence[Line]]) -> bool:
+    """Whether two sides are columns of a program's output, made by blanks.
+
+    All letters have one width, and whole letters of it lie between the edges of both sides. Two programs beside
+    each other have any distance.
+    """
+    pieces = [piece for row in (*left, *right) for piece in row]
+    if not all(piece.is_mono for piece in pieces):
+        return False
+    longest = max(pieces, key=lambda piece: len(piece.text))
+    letter = (longest.box.right - longest.box.left) / len(longest.text)
+    first, second = (min(row[0].box.left for row in side) for side in (left, right))
+    letters = (second - first) / letter
+    gap = second - max(row[-1].box.right for row in left)
+    return abs(letters - round(letters)) < _WHOLE_LETTER and gap < _TYPED_GAP * letter
 
 
 def _are_labels(left: Sequence[Sequence[Line]], right: Sequence[Sequence[Line]]) -> bool:

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from winnow.server.readers.pdf.layout import Rules
 from winnow.server.readers.pdf.lines import CELL_GAP, Cell, Line
+from winnow.server.readers.pdf_characters.torn_words import HYPHEN
 from winnow.server.readers.pdf_tables.columns import Column, box_of, inner_rules, is_between, met_by
 
 # In the least distance of two lines: lines that are nearer are one row, lines that are farther apart two.
@@ -415,6 +416,8 @@ def join_cells(above: str, cell: str) -> str:
     """Both parts of a cell; a word that is divided between them is whole."""
     if not above or not cell:
         return above or cell
+    if above.endswith(HYPHEN):
+        return f"{above}{cell}"
     if above.endswith("-") and len(above) > 1 and above[-2].isalpha() and cell[:1].islower():
-        return f"{above[:-1]}\x02{cell}"
+        return f"{above[:-1]}{HYPHEN}{cell}"
     return f"{above} {cell}"

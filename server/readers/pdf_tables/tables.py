@@ -236,7 +236,7 @@ def _count_lines(
     end = len(lines)
     for place in range(start + 1, len(lines)):
         line, above = lines[place], lines[place - 1]
-        if _begins_part(line, above):
+        if _begins_part(lines, place):
             end = min(end, place + _MOST_SINGLE)  # the lines below a heading only show the columns
         if place > end:
             break
@@ -272,12 +272,18 @@ def _count_lines(
 def _count_to_heading(lines: Sequence[Line]) -> int:
     """The number of lines of a table before the first heading of a part of it."""
     places = range(1, len(lines))
-    return next((place for place in places if _begins_part(lines[place], lines[place - 1])), len(lines))
+    return next((place for place in places if _begins_part(lines, place)), len(lines))
 
 
-def _begins_part(line: Line, above: Line) -> bool:
-    """Whether a line is the heading of a part of a table: one cell, bold and larger than the line above."""
-    return len(line.cells) == 1 and line.is_bold and line.size > _LARGER * above.size
+def _begins_part(lines: Sequence[Line], place: int) -> bool:
+    """Whether a line is the heading of a part of a table: one cell, bold and larger than the line above.
+
+    Words of a program may be bold. Of two that stand beside each other, each is that of its column.
+    """
+    line, above = lines[place], lines[place - 1]
+    if len(line.cells) > 1 or not line.is_bold or line.is_mono or line.size <= _LARGER * above.size:
+        return False
+    return place + 1 == len(lines) or lines[place + 1].box.top > line.box.middle
 
 
 def _has_number(line: Line) -> bool:
