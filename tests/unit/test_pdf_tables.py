@@ -157,14 +157,10 @@ def test_columns_of_a_program_that_are_made_by_blanks_are_one_program() -> None:
 
 def test_two_programs_beside_each_other_are_not_one() -> None:
     """Their letters are no whole number of letters apart."""
-    rows = [
-        cells(
-            [(f"first_name_of_{at} (A, Y);", 50), (f"second_name_of_{at} (B, Z);", 252)], 100 + 12 * at, mono=True
-        )
-        for at in range(15)
-    ]
+    names = [("first" if at % 3 else "first_name_of_it(alpha, beta, gamma)", 100 + 12 * at) for at in range(15)]
+    rows = [cells([(name, 50), (name.replace("first", "second"), 252)], top, mono=True) for name, top in names]
     blocks = read_pages([cell for row in rows for cell in row], prose("text", 50, 100, 450, 30))
-    assert [(kind, text.split("_")[0]) for kind, text in blocks[:2]] == [
+    assert [(kind, text.partition("_")[0]) for kind, text in blocks[:2]] == [
         (BlockKind.LINES, "first"),
         (BlockKind.LINES, "second"),
     ]
