@@ -38,7 +38,6 @@ from winnow.server.readers.formats.parsed_file import FormatReader, ParsedFile, 
 from winnow.server.readers.pdf import ocr
 from winnow.server.readers.pdf.document import bounded_texts, open_pdf
 from winnow.server.readers.pdf.layout import Box as Edges
-from winnow.server.readers.pdf_characters.pieces import Piece
 from winnow.server.readers.pdf_characters.torn_words import HYPHEN
 
 Read = Callable[..., ParsedFile]
@@ -703,13 +702,6 @@ def test_gothic_is_bold_where_the_text_is_in_mincho(text: str, heading: list[str
 def test_a_bold_line_is_a_heading_also_in_a_font_that_is_not_in_the_file(read: Read) -> None:
     lines = [*PAGE, Text(50, 650, "Overview", bold=True), *paragraph(50, 620, LINES)]
     assert headings(read(PdfFile([lines])).text) == ["# Overview"]
-
-
-def test_an_underscore_that_is_drawn_as_a_rule_is_no_fraction() -> None:
-    """The parser takes its terms from the lines above and below."""
-    texts = (r"the $rpi\frac{t}{f}$sockbuf", r"$GPVAL\frac{r}{}$", r"$xy\frac{1}{2}$", r"$\sin\frac{x}{y}$")
-    found = [pdf_liteparse.has_false_fraction([Piece(text, 50, 100, 90, 10)]) for text in texts]
-    assert found == [True, True, False, False]
 
 
 def test_ligatures_that_their_font_does_not_name_are_those_of_tex(read: Read) -> None:

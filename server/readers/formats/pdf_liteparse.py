@@ -118,9 +118,6 @@ _HYPHENS = re.compile("-?\xad-?")
 _TEX = re.compile(r"\\math[a-z]{1,6}(?![A-Za-z])|[{}_^]")  # any other command is a sign
 _STRUCTURE = re.compile(r"\\(?:frac|sqrt|sum|int|prod|lim|begin)\b")
 _ROOT = re.compile(r"\\sqrt\b")
-# An underscore drawn as a rule: the parser takes it for the bar of a fraction, and for its terms a letter of
-# the line above and one of the line below.
-_UNDERSCORE = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2,40}\\frac\{[^{}\\\d]?\}\{[^{}\\\d]?\}")
 _SMALLEST_PDF = (
     b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
     b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF"
@@ -181,10 +178,9 @@ def _all_drawn(pages: Sequence[Any], opened: OpenPdf, cleaned: Cleaned) -> list[
 
 
 def _drawn(page: Any, opened: OpenPdf, lost: LostText, cleaned: Cleaned) -> DrawnPage:
-    """A page; where liteparse has hidden text or letters in other places than printed, PDFium reads its lines."""
+    """A page; where liteparse has hidden text or other letters than are printed, PDFium reads its lines."""
     rules = _rules(page.vector_graphics, page.text_items, partial(_do_touch, opened, page.page_num))
-    is_misread = has_false_fraction(page.text_items) or lost.is_misread(page.page_num)
-    if page.page_num in cleaned.unclean or is_misread:
+    if page.page_num in cleaned.unclean or lost.is_misread(page.page_num):
         return DrawnPage(page.page_num, page.height, tuple(lost.whole_page(page.page_num)), rules)
     lines = [*_page_lines(page, page.text_items, opened, rules)]
     has_hidden = bool(cleaned.objects[page.page_num].hidden)
@@ -197,11 +193,6 @@ def _drawn(page: Any, opened: OpenPdf, lost: LostText, cleaned: Cleaned) -> Draw
     return DrawnPage(
         page.page_num, page.height, tuple(lines), rules, _turned_back(turned, page, opened, rules, turn)
     )
-
-
-def has_false_fraction(items: Iterable[Any]) -> bool:
-    """Whether the parser has made a fraction of an underscore, with letters of the lines around it."""
-    return any("\\frac" in item.text and _UNDERSCORE.search(item.text) for item in items)
 
 
 def _turned_back(items: Sequence[Any], page: Any, opened: OpenPdf, rules: Rules, turn: QuarterTurn) -> TurnedText:
