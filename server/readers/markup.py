@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from docutils import nodes, transforms
@@ -15,12 +15,17 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from winnow.server.readers.common.unmarked_headings import BOLD_MARKS, embolden, without_marks, write_headings
 from winnow.server.readers.documents import UnreadableFile
+from winnow.server.readers.generated_pages import BOLD_CLASSES, COLUMNS, ONE_LINE
 from winnow.server.readers.page_furniture import is_furniture
+from winnow.server.readers.page_roles import holds_blocks, is_presentation, state_roles
 from winnow.server.text.markup.code_marks import code_span, escape_backticks, fenced
 from winnow.server.text.markup.shaped_text import lower_number, raise_number, strike_out
 
 _BLANK_LINES = re.compile(r"\n{3,}")
 _SPACE = re.compile(r"[ \t\r\f\v\n]+")
+_HEADING_MARK = re.compile(r"#{1,6} (?=\S)")
+# Javadoc writes a place for a line break before each parenthesis, which would divide names.
+_BREAK_IN_CODE = re.compile(r"(?<=[!-~])\u200b(?=[!-~])")
 _LINE_START = re.compile(r"(?<=\n)(?=[^\n])")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 # Links within the site are kept: they show which pages belong together. Addresses of other sites and of anchors on
@@ -46,6 +51,8 @@ _BLOCK_TAGS = """
     header hr html li main ol p section summary table tbody tfoot thead tr ul
 """
 _BLOCKS = frozenset(_BLOCK_TAGS.split())
+# Elements whose words are not joined with those before and after them.
+_SEPARATE = _BLOCKS | _HEADINGS.keys() | {"pre", "td", "th"}
 # Real pages nest 30 elements; conversion takes time that grows with the square of the depth.
 _DEEPEST_ELEMENT = 200
 # Lists nested deeper are not indented: each level would lengthen every line below it.
@@ -72,12 +79,11 @@ _SHAPED: Mapping[str, Callable[[str], str]] = MappingProxyType(
         "s": strike_out,
         "strike": strike_out,
         "b": embolden,
+        "big": embolden,
         "strong": embolden,
     }
 )
 _WEIGHT = re.compile(r"(?:\A|;)\s*font-weight\s*:\s*(?:bold|[6-9]00)", re.IGNORECASE)
-# Classes of paragraphs that generators of documentation use for headings: Haddock, Sphinx.
-_HEADING_CLASSES = frozenset({"caption", "rubric", "topic-title", "sidebar-title"})
 # Elements whose bold text is no heading of what follows.
 _NAMES = frozenset({"dt", "figcaption", "caption", "summary"})
 _FIGURES = re.compile(r"\b(?:fig|figure|float|image|img|table|thumb)\b", re.IGNORECASE)
@@ -116,10 +122,11 @@ def html_to_markdown(text: str) -> tuple[str, str]:
     Raises ``UnreadableFile`` if the page is nested too deeply, or its Markdown becomes too long.
     """
     tree = LexborHTMLParser(text)
+    state_roles(tree, text)
     title = tree.css_first("title")
     body = next(filter(None, map(tree.css_first, _BODIES)), tree.body)
     written = _join(_convert_html(body, 0), len(text)) if body else ""
-    lines = (line.rstrip() for line in _mark_code(written).split("\n"))
+    lines = (line.rstrip() for line in _mark_code(_BREAK_IN_CODE.sub("", written)).split("\n"))
     shown = write_headings(_BLANK_LINES.sub("\n\n", "\n".join(lines)).strip("\n"))
     return _inline(title, 0) if title else "", shown
 
@@ -145,17 +152,17 @@ def _join(parts: Iterable[str], length: int, between: str = "") -> str:
 
 def _convert_html(node: LexborNode, depth: int) -> Iterator[str]:
     tag = node.tag or ""
-    if tag in _INVISIBLE or is_furniture(node):
-        return
     if tag == "-text":
         yield escape_backticks(_SPACE.sub(" ", node.text(deep=False)))
+    elif tag in _INVISIBLE or is_furniture(node):
+        return
     elif tag in _HEADINGS or node.attributes.get("role") == "heading":
         yield f"\n\n{_HEADINGS.get(tag) or _stated_level(node)} {_inline(node, depth)}\n\n"
     elif tag == "pre":
         yield f"\n\n{fenced(_text(node, depth).strip(chr(10)))}\n\n"
     elif tag == "table":
         yield "\n\n"
-        yield from _table_lines(node, depth)
+        yield from _convert_table(node, depth)
         yield "\n\n"
     elif tag == "br":
         yield "\n"
@@ -184,6 +191,8 @@ def _stated_level(node: LexborNode) -> str:
 
 
 def _block_text(node: LexborNode, depth: int) -> str:
+    if node.tag == "div" and COLUMNS in node.attributes:
+        return "".join(_grid_lines(node, depth))
     text = "".join(_convert_children(node, depth))
     if node.tag in _NAMES:
         return without_marks(text)
@@ -195,7 +204,7 @@ def _is_bold(block: LexborNode) -> bool:
     stated = block.attributes
     if _WEIGHT.search(stated.get("style") or ""):
         return True
-    if _HEADING_CLASSES.isdisjoint((stated.get("class") or "").split()):
+    if BOLD_CLASSES.isdisjoint((stated.get("class") or "").split()):
         return False
     around = block.parent
     return around is None or not _FIGURES.search(f"{around.tag} {around.attributes.get('class') or ''}")
@@ -221,10 +230,23 @@ def _numbered_list(node: LexborNode, depth: int) -> Iterator[str]:
 
 
 def _list_item(node: LexborNode, depth: int, mark: str) -> str:
-    """An item of a list; its further lines, and lists within it, are indented below its first word."""
+    """An item of a list; its further lines, and lists within it, are indented below its first word.
+
+    An item that arranges parts of the page has neither mark nor indentation, only its number.
+    """
+    if is_presentation(node):
+        body = "".join(_convert_children(node, depth)).strip()
+        return f"\n\n{_number_first_line(body, mark) if mark != '-' else body}\n\n"
     body = _BLANK_LINES.sub("\n\n", without_marks("".join(_convert_children(node, depth)))).strip()
     indent = " " * (len(mark) + 1) if depth < _DEEPEST_INDENT else ""
     return f"\n{mark} {_LINE_START.sub(indent, body)}\n"
+
+
+def _number_first_line(body: str, number: str) -> str:
+    """A text with a number before its first word, within the heading if it begins with one."""
+    mark = _HEADING_MARK.match(body)
+    at = mark.end() if mark else 0
+    return f"{body[:at]}{number} {body[at:]}"
 
 
 def _child_nodes(node: LexborNode, depth: int) -> Iterator[LexborNode]:
@@ -234,27 +256,64 @@ def _child_nodes(node: LexborNode, depth: int) -> Iterator[LexborNode]:
     return node.iter(include_text=True)
 
 
-def _table_lines(node: LexborNode, depth: int) -> Iterator[str]:
-    """The lines of a table as Markdown. A table within a cell becomes text of that cell."""
+def _convert_table(node: LexborNode, depth: int) -> Iterator[str]:
+    """A table as Markdown. A table within a cell becomes text of that cell.
+
+    The cells of a row that arranges parts of the page are written as these parts, between the rows around it.
+    """
+    if ONE_LINE in node.attributes:
+        yield _inline(node, depth)
+        return
+    for child in _child_nodes(node, depth):
+        if child.tag == "caption":
+            yield from _convert_html(child, depth + 1)
+    rows = list(_own_parts(node, ("tr",), depth))
     spans: dict[int, int] = {}  # column -> rows below that a cell above covers
     is_first = True
-    for row, at in _own_parts(node, ("tr",), depth):
-        if cells := _row_of(row, at, spans):
+    for row, at in rows:
+        parts = list(_own_parts(row, ("th", "td"), at))
+        cells = [] if is_presentation(row) else _row_of(parts, spans)
+        filled = sum(map(bool, cells))
+        is_alone = filled > 0 and not spans and (filled == 1 or len(rows) == 1)
+        if not cells or (is_alone and any(holds_blocks(cell) for cell, _ in parts)):
+            yield "\n\n"
+            for cell, below in parts:
+                yield f"\n\n{''.join(_convert_html(cell, below))}\n\n"
+            is_first = True
+        elif filled:
             yield f"| {' | '.join(cells)} |\n"
             if is_first:
                 yield f"| {' | '.join(['---'] * len(cells))} |\n"
             is_first = False
 
 
-def _row_of(row: LexborNode, depth: int, spans: dict[int, int]) -> list[str]:
+def _grid_lines(node: LexborNode, depth: int) -> Iterator[str]:
+    """The lines of a table whose cells are the children of one element."""
+    columns = int(node.attributes[COLUMNS] or "1")
+    cells = [
+        _cell_text(child, depth + 1)
+        for child in _child_nodes(node, depth)
+        if child.tag != "-text" and child.tag not in _INVISIBLE and not is_furniture(child)
+    ]
+    for start in range(0, len(cells), columns):
+        yield f"| {' | '.join(cells[start : start + columns])} |\n"
+        if start == 0:
+            yield f"| {' | '.join(['---'] * columns)} |\n"
+
+
+def _cell_text(node: LexborNode, depth: int) -> str:
+    return escape_backticks(_inline(node, depth)).replace("|", r"\|")
+
+
+def _row_of(parts: Sequence[tuple[LexborNode, int]], spans: dict[int, int]) -> list[str]:
     """The cells of a row, with an empty cell for each place that another cell spans."""
     cells: list[str] = []
-    for cell, below in _own_parts(row, ("th", "td"), depth):
+    for cell, below in parts:
         _fill_spanned(cells, spans)
         width, height = _span(cell, "colspan", _WIDEST_SPAN), _span(cell, "rowspan", _HIGHEST_SPAN)
         if height > 1 and len(spans) < _MOST_COVERED:
             spans.update(dict.fromkeys(range(len(cells), len(cells) + width), height - 1))
-        cells += [escape_backticks(_inline(cell, below)).replace("|", r"\|"), *[""] * (width - 1)]
+        cells += [_cell_text(cell, below), *[""] * (width - 1)]
     if cells:
         _fill_spanned(cells, spans)
     return cells
@@ -300,7 +359,7 @@ def _texts(node: LexborNode, depth: int) -> Iterator[str]:
         elif shape := _shape_of(child):
             yield without_marks(shape(_text(child, depth + 1)))
         else:
-            end = "\n" if child.tag in _BLOCKS else ""
+            end = "\n" if child.tag in _SEPARATE else ""
             yield end
             yield from _texts(child, depth + 1)
             yield end

@@ -1,0 +1,113 @@
+"""Markup of generators of pages that write titles, rows and boxes without the elements that HTML has for them.
+
+Each rule is for one generator: it adds attributes to the elements that its selector matches, in pages that name the
+generator. The attributes state the ARIA role of an element, or what only this package reads (see below).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+# The attribute of an element whose children are cells, with the number of cells in a row; and of a table that
+# displays one line of text.
+COLUMNS, ONE_LINE = "winnow-columns", "winnow-line"
+# A page names its generator in its head, in a comment or in the name of its style sheet, or else at its end.
+_HEAD_CHARS, _END_CHARS = 32 * 1024, 4 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Elements of the pages of a generator, and the attributes to add to them."""
+
+    selector: str
+    stated: tuple[tuple[str, str], ...]
+
+
+def _heading(selector: str, level: int) -> Rule:
+    return Rule(selector, (("role", "heading"), ("aria-level", str(level))))
+
+
+def _layout(selector: str) -> Rule:
+    return Rule(selector, (("role", "presentation"),))
+
+
+def _control(selector: str) -> Rule:
+    return Rule(selector, (("hidden", ""),))
+
+
+def _grid(selector: str, columns: int) -> Rule:
+    return Rule(selector, ((COLUMNS, str(columns)),))
+
+
+# For each generator, a word that all its pages have, and its rules.
+_GENERATORS: tuple[tuple[str, str, tuple[Rule, ...]], ...] = (
+    (
+        "Doxygen",
+        "oxygen",
+        (
+            _heading("div.headertitle > div.title", 1),
+            _heading("td > div.groupHeader", 3),
+            _heading("tr.inherit_header > td[colspan]", 3),
+            Rule("div.memproto > table", ((ONE_LINE, ""),)),
+            _control("h2.memtitle > span.permalink"),
+        ),
+    ),
+    (
+        "Javadoc 1.2 to 6",
+        "javadoc",
+        (
+            _heading('tr.TableHeadingColor font[size="+2"]', 2),
+            _heading("tr.TableSubHeadingColor > th", 3),
+        ),
+    ),
+    (
+        "Javadoc 7 to 15",
+        "javadoc",
+        (
+            _layout("ul.blockList > li, ul.blockListLast > li"),
+            _heading("table.deprecatedSummary > caption, table.typeSummary > caption", 2),
+            _heading("table.overviewSummary > caption", 2),
+            _control("caption > span.activeTableTab, caption > span.tableTab"),
+        ),
+    ),
+    (
+        "Javadoc 16 and later",
+        "javadoc",
+        (
+            _layout("ul.block-list > li, ul.summary-list > li, ul.details-list > li, ul.member-list > li"),
+            _heading("div > div.caption:has(+ div.summary-table)", 2),
+            _grid("div.two-column-summary, div.two-column-release-summary", 2),
+            _grid("div.three-column-summary, div.three-column-release-summary", 3),
+            _grid("div.four-column-summary", 4),
+        ),
+    ),
+    ("Epydoc", "pydoc", (_heading("td.table-header span.table-header", 2),)),
+    ("Natural Docs", "Natural Docs", (_heading("div.STitle", 2),)),
+    ("phpDocumentor", "phpDocumentor", (_heading("div.info-box > div.info-box-title", 2),)),
+    ("RDoc", "rdoc", (_heading("div.sectiontitle", 2),)),
+    (
+        "Haddock 0.6 to 2.6",
+        "haddock",
+        (
+            _heading("td.section1", 2),
+            _heading("td.section2", 3),
+            _heading("td.section3", 4),
+            _heading("td.section4", 5),
+        ),
+    ),
+    ("AsciiDoc", "toctitle", (_heading("div#toctitle", 2),)),
+    ("Microsoft Word", "MsoTitle", (_heading("p.MsoTitle", 1),)),
+)
+
+# Classes of blocks that are headings below the last heading if they stand alone above a text: Haddock, Sphinx,
+# Docutils.
+BOLD_CLASSES = frozenset({"caption", "rubric", "topic-title", "sidebar-title"})
+
+
+def rules_for(source: str) -> Iterator[Rule]:
+    """The rules of the generators that a page names."""
+    named = f"{source[:_HEAD_CHARS]}\n{source[-_END_CHARS:]}"
+    for _, word, rules in _GENERATORS:
+        if word in named:
+            yield from rules
