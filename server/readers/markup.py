@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from docutils import nodes, transforms
@@ -114,6 +115,19 @@ def _is_beside_digit(node: LexborNode) -> bool:
     before = node.prev.text()[-1:] if node.prev else ""
     after = node.next.text()[:1] if node.next else ""
     return before.isdigit() or after.isdigit()
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of a table: its elements with their depths, the text of each place, the texts that are not empty.
+
+    An open row arranges parts of the page; its texts are not read.
+    """
+
+    parts: Sequence[tuple[LexborNode, int]]
+    cells: Sequence[str]
+    texts: Sequence[str]
+    is_open: bool
 
 
 def html_to_markdown(text: str) -> tuple[str, str]:
@@ -257,9 +271,10 @@ def _child_nodes(node: LexborNode, depth: int) -> Iterator[LexborNode]:
 
 
 def _convert_table(node: LexborNode, depth: int) -> Iterator[str]:
-    """A table as Markdown. A table within a cell becomes text of that cell.
+    """A table as Markdown, below its caption. A table within a cell becomes text of that cell.
 
-    The cells of a row that arranges parts of the page are written as these parts, between the rows around it.
+    The cells of a row that arranges parts of the page are written as these parts, between the rows around it. If
+    there is one, and no row has several texts, none is a row.
     """
     if ONE_LINE in node.attributes:
         yield _inline(node, depth)
@@ -267,24 +282,34 @@ def _convert_table(node: LexborNode, depth: int) -> Iterator[str]:
     for child in _child_nodes(node, depth):
         if child.tag == "caption":
             yield from _convert_html(child, depth + 1)
+    rows = list(_rows(node, depth))
+    is_arranged = all(len(row.texts) < 2 for row in rows) and any(row.is_open for row in rows)
+    is_first = True
+    for row in rows:
+        if is_arranged or row.is_open:
+            yield "\n\n"
+            yield from (f"\n\n{''.join(_convert_html(cell, below))}\n\n" for cell, below in row.parts)
+            is_first = True
+        elif row.texts:
+            yield f"| {' | '.join(row.cells)} |\n"
+            if is_first:
+                yield f"| {' | '.join(['---'] * len(row.cells))} |\n"
+            is_first = False
+
+
+def _rows(node: LexborNode, depth: int) -> Iterator[_Row]:
     rows = list(_own_parts(node, ("tr",), depth))
     spans: dict[int, int] = {}  # column -> rows below that a cell above covers
-    is_first = True
     for row, at in rows:
         parts = list(_own_parts(row, ("th", "td"), at))
-        cells = [] if is_presentation(row) else _row_of(parts, spans)
-        filled = sum(map(bool, cells))
-        is_alone = filled > 0 and not spans and (filled == 1 or len(rows) == 1)
-        if not cells or (is_alone and any(holds_blocks(cell) for cell, _ in parts)):
-            yield "\n\n"
-            for cell, below in parts:
-                yield f"\n\n{''.join(_convert_html(cell, below))}\n\n"
-            is_first = True
-        elif filled:
-            yield f"| {' | '.join(cells)} |\n"
-            if is_first:
-                yield f"| {' | '.join(['---'] * len(cells))} |\n"
-            is_first = False
+        if is_presentation(row) or is_presentation(node):
+            yield _Row(parts, [], [], is_open=True)
+            continue
+        is_covered = bool(spans)
+        cells = _row_of(parts, spans)
+        texts = list(filter(None, cells))
+        is_alone = not is_covered and (len(texts) == 1 or len(rows) == 1)
+        yield _Row(parts, cells, texts, is_open=is_alone and any(holds_blocks(cell) for cell, _ in parts))
 
 
 def _grid_lines(node: LexborNode, depth: int) -> Iterator[str]:
