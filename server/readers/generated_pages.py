@@ -1,7 +1,7 @@
 """Markup of generators of pages that write titles, rows and boxes without the elements that HTML has for them.
 
-Each rule is for one generator: it adds attributes to the elements that its selector matches, in pages that name the
-generator. The attributes state the ARIA role of an element, or what only this package reads (see below).
+Each rule is for one generator: it adds attributes to the elements that its selector matches, in pages that name
+the generator. The attributes state the ARIA role of an element, or what only this package reads (see below).
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# The attribute of an element whose children are cells, with the number of cells in a row; and of a table that
-# displays one line of text.
-COLUMNS, ONE_LINE = "winnow-columns", "winnow-line"
+# The attributes of an element whose children are cells, with the number of cells in a row; of an element whose
+# children are lines of code; and of a table that displays one line of text.
+COLUMNS, CODE_LINES, ONE_LINE = "winnow-columns", "winnow-code", "winnow-line"
 # A page names its generator in its head, in a comment or in the name of its style sheet, or else at its end.
 _HEAD_CHARS, _END_CHARS = 32 * 1024, 4 * 1024
 
@@ -50,13 +50,15 @@ _GENERATORS: tuple[tuple[str, str, tuple[Rule, ...]], ...] = (
             _heading("td > div.groupHeader", 3),
             _heading("tr.inherit_header > td[colspan]", 3),
             Rule("div.memproto > table", ((ONE_LINE, ""),)),
-            _control("h2.memtitle > span.permalink"),
+            Rule("div.fragment:has(> div.line)", ((CODE_LINES, ""),)),
+            _control("h2.memtitle > span.permalink, div.fragment > div.ttc"),
         ),
     ),
     (
         "Javadoc 1.2 to 6",
-        "javadoc",
+        "parent.document.title",
         (
+            _control("td.NavBarCell1, td.NavBarCell2, td.NavBarCell3"),
             _heading('tr.TableHeadingColor font[size="+2"]', 2),
             _heading("tr.TableSubHeadingColor > th", 3),
         ),
@@ -80,6 +82,14 @@ _GENERATORS: tuple[tuple[str, str, tuple[Rule, ...]], ...] = (
             _grid("div.two-column-summary, div.two-column-release-summary", 2),
             _grid("div.three-column-summary, div.three-column-release-summary", 3),
             _grid("div.four-column-summary", 4),
+        ),
+    ),
+    (
+        "DSSSL stylesheets for DocBook",
+        "Modular DocBook",
+        (
+            _heading("div.TOC > dl > dt > b", 2),
+            _control("div.NAVHEADER > table, div.NAVFOOTER > table"),
         ),
     ),
     ("Epydoc", "pydoc", (_heading("td.table-header span.table-header", 2),)),

@@ -16,12 +16,13 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from winnow.server.readers.common.unmarked_headings import BOLD_MARKS, embolden, without_marks, write_headings
 from winnow.server.readers.documents import UnreadableFile
-from winnow.server.readers.generated_pages import BOLD_CLASSES, COLUMNS, ONE_LINE
+from winnow.server.readers.generated_pages import BOLD_CLASSES, CODE_LINES, COLUMNS, ONE_LINE
 from winnow.server.readers.page_furniture import is_furniture
 from winnow.server.readers.page_roles import holds_blocks, is_presentation, state_roles
 from winnow.server.text.markup.code_marks import code_span, escape_backticks, fenced
 from winnow.server.text.markup.shaped_text import lower_number, raise_number, strike_out
 
+_LINE_ENDS = re.compile(r"\n(?:[ \t]*\n)+")
 _BLANK_LINES = re.compile(r"\n{3,}")
 _SPACE = re.compile(r"[ \t\r\f\v\n]+")
 _HEADING_MARK = re.compile(r"#{1,6} (?=\S)")
@@ -36,6 +37,8 @@ _LONGEST_TARGET = 300
 _IN_TARGETS = {ord(mark): f"%{ord(mark):02X}" for mark in " ()<>"}
 
 # --- HTML
+
+_Attributes = Mapping[str, str | None]
 
 # Two noncharacters of Unicode, which enclose the text of code until the whole page is converted, because adjacent
 # code becomes one span.
@@ -93,20 +96,20 @@ _STRUCK = re.compile(r"(?:\A|;)\s*text-decoration(?:-line)?\s*:[^;]{0,100}\bline
 _MOVED = re.compile(r"(?:\A|;)\s*vertical-align\s*:\s*su(?P<where>per|b)\b", re.IGNORECASE)
 
 
-def _shape_of(node: LexborNode) -> Callable[[str], str] | None:
+def _shape_of(node: LexborNode, stated: _Attributes) -> Callable[[str], str] | None:
     """The function that writes the text of an element with a meaningful shape; None for other elements."""
     tag = node.tag or ""
     if tag in _SHAPED:
         return _SHAPED[tag]
     if tag.startswith(("-", "_")) or tag in _BLOCKS or tag in _HEADINGS:
         return None
-    style = node.attributes.get("style") or ""
+    style = stated.get("style") or ""
     moved = _MOVED.search(style)
     if tag == "sub" or (moved and moved["where"] == "b"):
         return lower_number if _is_beside_digit(node) else None
     if _STRUCK.search(style) or moved:
         return strike_out if _STRUCK.search(style) else raise_number
-    is_larger = tag == "font" and _LARGER.fullmatch(node.attributes.get("size") or "")
+    is_larger = tag == "font" and _LARGER.fullmatch(stated.get("size") or "")
     return embolden if is_larger or _WEIGHT.search(style) else None
 
 
@@ -168,10 +171,12 @@ def _convert_html(node: LexborNode, depth: int) -> Iterator[str]:
     tag = node.tag or ""
     if tag == "-text":
         yield escape_backticks(_SPACE.sub(" ", node.text(deep=False)))
-    elif tag in _INVISIBLE or is_furniture(node):
         return
-    elif tag in _HEADINGS or node.attributes.get("role") == "heading":
-        yield f"\n\n{_HEADINGS.get(tag) or _stated_level(node)} {_inline(node, depth)}\n\n"
+    stated = node.attributes
+    if tag in _INVISIBLE or is_furniture(node, stated):
+        return
+    if tag in _HEADINGS or stated.get("role") == "heading":
+        yield f"\n\n{_HEADINGS.get(tag) or _stated_level(stated)} {_inline(node, depth)}\n\n"
     elif tag == "pre":
         yield f"\n\n{fenced(_text(node, depth).strip(chr(10)))}\n\n"
     elif tag == "table":
@@ -185,37 +190,38 @@ def _convert_html(node: LexborNode, depth: int) -> Iterator[str]:
     elif tag == "li":
         yield _list_item(node, depth, "-")
     elif tag in _BLOCKS:
-        yield f"\n\n{_block_text(node, depth)}\n\n"
+        yield f"\n\n{_block_text(node, stated, depth)}\n\n"
     elif tag == "code":
         yield f"{_CODE_BEGINS}{_inline(node, depth)}{_CODE_ENDS}"
     elif tag in _FORMULAS:
         yield _FORMULAS[tag](node, depth)
-    elif shape := _shape_of(node):
+    elif shape := _shape_of(node, stated):
         yield shape(without_marks("".join(_convert_children(node, depth))))
     elif tag == "a":
-        yield _link_of("".join(_convert_children(node, depth)), node.attributes.get("href") or "")
+        yield _link_of("".join(_convert_children(node, depth)), stated.get("href") or "")
     elif not tag.startswith("-") and not tag.startswith("_"):
         yield from _convert_children(node, depth)
 
 
-def _stated_level(node: LexborNode) -> str:
+def _stated_level(stated: _Attributes) -> str:
     """The mark of an element that is a heading for screen readers."""
-    level = node.attributes.get("aria-level") or ""
+    level = stated.get("aria-level") or ""
     return _HEADINGS.get(f"h{level}", "##")
 
 
-def _block_text(node: LexborNode, depth: int) -> str:
-    if node.tag == "div" and COLUMNS in node.attributes:
-        return "".join(_grid_lines(node, depth))
+def _block_text(node: LexborNode, stated: _Attributes, depth: int) -> str:
+    if COLUMNS in stated and not _has_own_words(node, depth):
+        return "".join(_grid_lines(node, stated, depth))
+    if CODE_LINES in stated:
+        return fenced(_LINE_ENDS.sub("\n", _text(node, depth)).strip("\n"))
     text = "".join(_convert_children(node, depth))
     if node.tag in _NAMES:
         return without_marks(text)
-    return embolden(text) if node.tag in ("p", "div") and _is_bold(node) else text
+    return embolden(text) if node.tag in ("p", "div") and _is_bold(node, stated) else text
 
 
-def _is_bold(block: LexborNode) -> bool:
+def _is_bold(block: LexborNode, stated: _Attributes) -> bool:
     """Whether a block is bold by its style, or by a class that generators give to headings, not to captions."""
-    stated = block.attributes
     if _WEIGHT.search(stated.get("style") or ""):
         return True
     if BOLD_CLASSES.isdisjoint((stated.get("class") or "").split()):
@@ -312,18 +318,22 @@ def _rows(node: LexborNode, depth: int) -> Iterator[_Row]:
         yield _Row(parts, cells, texts, is_open=is_alone and any(holds_blocks(cell) for cell, _ in parts))
 
 
-def _grid_lines(node: LexborNode, depth: int) -> Iterator[str]:
+def _grid_lines(node: LexborNode, stated: _Attributes, depth: int) -> Iterator[str]:
     """The lines of a table whose cells are the children of one element."""
-    columns = int(node.attributes[COLUMNS] or "1")
+    columns = int(stated[COLUMNS] or "1")
     cells = [
         _cell_text(child, depth + 1)
         for child in _child_nodes(node, depth)
-        if child.tag != "-text" and child.tag not in _INVISIBLE and not is_furniture(child)
+        if child.tag != "-text" and child.tag not in _INVISIBLE and not is_furniture(child, child.attributes)
     ]
     for start in range(0, len(cells), columns):
         yield f"| {' | '.join(cells[start : start + columns])} |\n"
         if start == 0:
             yield f"| {' | '.join(['---'] * columns)} |\n"
+
+
+def _has_own_words(node: LexborNode, depth: int) -> bool:
+    return any(child.tag == "-text" and child.text(deep=False).strip() for child in _child_nodes(node, depth))
 
 
 def _cell_text(node: LexborNode, depth: int) -> str:
@@ -360,9 +370,12 @@ def _span(cell: LexborNode, name: str, most: int) -> int:
 def _own_parts(node: LexborNode, tags: tuple[str, ...], depth: int) -> Iterator[tuple[LexborNode, int]]:
     """The rows of a table or the cells of a row, with their depths, without those of nested tables."""
     for child in _child_nodes(node, depth):
-        if child.tag in tags:
+        tag = child.tag or ""
+        if tag in _INVISIBLE or tag.startswith("-") or is_furniture(child, child.attributes):
+            continue
+        if tag in tags:
             yield child, depth + 1
-        elif child.tag != "table" and child.tag not in _INVISIBLE and not is_furniture(child):
+        elif tag != "table":
             yield from _own_parts(child, tags, depth + 1)
 
 
@@ -373,18 +386,21 @@ def _text(node: LexborNode, depth: int) -> str:
 def _texts(node: LexborNode, depth: int) -> Iterator[str]:
     """The texts below a node. Blocks and line breaks end lines, so that words of two blocks are not joined."""
     for child in _child_nodes(node, depth):
-        if child.tag == "-text":
+        tag = child.tag or ""
+        if tag == "-text":
             yield child.text(deep=False)
-        elif child.tag == "br":
-            yield "\n"
-        elif child.tag in _FORMULAS:
-            yield _FORMULAS[child.tag or ""](child, depth + 1)
-        elif child.tag in _INVISIBLE or is_furniture(child):
             continue
-        elif shape := _shape_of(child):
+        stated = child.attributes
+        if tag == "br":
+            yield "\n"
+        elif tag in _FORMULAS:
+            yield _FORMULAS[tag](child, depth + 1)
+        elif tag in _INVISIBLE or is_furniture(child, stated):
+            continue
+        elif shape := _shape_of(child, stated):
             yield without_marks(shape(_text(child, depth + 1)))
         else:
-            end = "\n" if child.tag in _SEPARATE else ""
+            end = "\n" if tag in _SEPARATE else ""
             yield end
             yield from _texts(child, depth + 1)
             yield end

@@ -7,6 +7,7 @@ GTK-Doc, GAPDoc, Asciidoctor.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from selectolax.lexbor import LexborNode
 
@@ -44,16 +45,15 @@ _UNSEEN = re.compile(
 )
 
 
-def is_furniture(node: LexborNode) -> bool:
-    """Whether an element belongs to the site around the text, or is hidden by its own attributes."""
-    tag = node.tag or ""
-    if tag.startswith("-"):
+def is_furniture(node: LexborNode, stated: Mapping[str, str | None]) -> bool:
+    """Whether an element with these attributes belongs to the site around the text, or is hidden by them."""
+    if not stated:
         return False
-    stated = node.attributes
+    tag = node.tag or ""
     if "hidden" in stated or _UNSEEN.search(stated.get("style") or ""):
         return True
     if tag == "a":
-        return _is_permalink(node)
+        return _is_permalink(node, stated)
     if tag not in _BEARERS:
         return False
     classes = (stated.get("class") or "").split()
@@ -66,9 +66,8 @@ def is_furniture(node: LexborNode) -> bool:
     return not _COMMON_CLASSES.isdisjoint(classes) and bool(_NODE_LINKS.match(node.text()[:100]))
 
 
-def _is_permalink(node: LexborNode) -> bool:
+def _is_permalink(node: LexborNode, stated: Mapping[str, str | None]) -> bool:
     """Whether the element is a link of a heading to itself."""
-    stated = node.attributes
     text = node.text().strip()
     if text == "¶":
         return True

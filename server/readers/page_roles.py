@@ -63,7 +63,7 @@ def _count_blocks(node: LexborNode) -> int:
 def _open_around(node: LexborNode) -> None:
     """State that the items and rows around a heading or table arrange the page."""
     cell = None
-    around = node.parent
+    around: LexborNode | None = node if node.tag in ("td", "th") else node.parent
     while around is not None:
         if around.tag in ("td", "th"):
             cell = around

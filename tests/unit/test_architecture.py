@@ -126,7 +126,7 @@ VENDORS: Mapping[str, str] = {
     "py3langid": "server.text.words.languages",
     "semantic_text_splitter": "server.readers.chunking",
     "markdown_it": "server.readers.chunking",
-    "selectolax": "server.readers.markup server.readers.page_furniture",
+    "selectolax": "server.readers.markup server.readers.page_furniture server.readers.page_roles",
     "chardetng_py": "server.readers.decoding",
     "docutils": "server.readers.markup",
     "liteparse": "server.readers.formats.pdf_liteparse",
