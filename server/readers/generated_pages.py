@@ -40,11 +40,12 @@ def _grid(selector: str, columns: int) -> Rule:
     return Rule(selector, ((COLUMNS, str(columns)),))
 
 
-# For each generator, a word that all its pages have, and its rules.
-_GENERATORS: tuple[tuple[str, str, tuple[Rule, ...]], ...] = (
+# For each generator, words of which all its pages have one, and its rules. Distributions remove the comment of
+# Javadoc, which has the time.
+_GENERATORS: tuple[tuple[str, tuple[str, ...], tuple[Rule, ...]], ...] = (
     (
         "Doxygen",
-        "oxygen",
+        ("oxygen",),
         (
             _heading("div.headertitle > div.title", 1),
             _heading("td > div.groupHeader", 3),
@@ -56,7 +57,7 @@ _GENERATORS: tuple[tuple[str, str, tuple[Rule, ...]], ...] = (
     ),
     (
         "Javadoc 1.2 to 6",
-        "parent.document.title",
+        ("parent.document.title",),
         (
             _control("td.NavBarCell1, td.NavBarCell2, td.NavBarCell3"),
             _heading('tr.TableHeadingColor font[size="+2"]', 2),
@@ -65,7 +66,7 @@ _GENERATORS: tuple[tuple[str, str, tuple[Rule, ...]], ...] = (
     ),
     (
         "Javadoc 7 to 15",
-        "javadoc",
+        ("javadoc", "JavaScript is disabled"),
         (
             _layout("ul.blockList > li, ul.blockListLast > li"),
             _heading("table.deprecatedSummary > caption, table.typeSummary > caption", 2),
@@ -75,7 +76,7 @@ _GENERATORS: tuple[tuple[str, str, tuple[Rule, ...]], ...] = (
     ),
     (
         "Javadoc 16 and later",
-        "javadoc",
+        ("javadoc",),
         (
             _layout("ul.block-list > li, ul.summary-list > li, ul.details-list > li, ul.member-list > li"),
             _heading("div > div.caption:has(+ div.summary-table)", 2),
@@ -86,19 +87,19 @@ _GENERATORS: tuple[tuple[str, str, tuple[Rule, ...]], ...] = (
     ),
     (
         "DSSSL stylesheets for DocBook",
-        "Modular DocBook",
+        ("Modular DocBook",),
         (
             _heading("div.TOC > dl > dt > b", 2),
             _control("div.NAVHEADER > table, div.NAVFOOTER > table"),
         ),
     ),
-    ("Epydoc", "pydoc", (_heading("td.table-header span.table-header", 2),)),
-    ("Natural Docs", "Natural Docs", (_heading("div.STitle", 2),)),
-    ("phpDocumentor", "phpDocumentor", (_heading("div.info-box > div.info-box-title", 2),)),
-    ("RDoc", "rdoc", (_heading("div.sectiontitle", 2),)),
+    ("Epydoc", ("pydoc",), (_heading("td.table-header span.table-header", 2),)),
+    ("Natural Docs", ("Natural Docs",), (_heading("div.STitle", 2),)),
+    ("phpDocumentor", ("phpDocumentor",), (_heading("div.info-box > div.info-box-title", 2),)),
+    ("RDoc", ("rdoc",), (_heading("div.sectiontitle", 2),)),
     (
         "Haddock 0.6 to 2.6",
-        "haddock",
+        ("haddock",),
         (
             _heading("td.section1", 2),
             _heading("td.section2", 3),
@@ -106,8 +107,8 @@ _GENERATORS: tuple[tuple[str, str, tuple[Rule, ...]], ...] = (
             _heading("td.section4", 5),
         ),
     ),
-    ("AsciiDoc", "toctitle", (_heading("div#toctitle", 2),)),
-    ("Microsoft Word", "MsoTitle", (_heading("p.MsoTitle", 1),)),
+    ("AsciiDoc", ("toctitle",), (_heading("div#toctitle", 2),)),
+    ("Microsoft Word", ("MsoTitle",), (_heading("p.MsoTitle", 1),)),
 )
 
 # Classes of blocks that are headings below the last heading if they stand alone above a text: Haddock, Sphinx,
@@ -118,6 +119,6 @@ BOLD_CLASSES = frozenset({"caption", "rubric", "topic-title", "sidebar-title"})
 def rules_for(source: str) -> Iterator[Rule]:
     """The rules of the generators that a page names."""
     named = f"{source[:_HEAD_CHARS]}\n{source[-_END_CHARS:]}"
-    for _, word, rules in _GENERATORS:
-        if word in named:
+    for _, words, rules in _GENERATORS:
+        if any(word in named for word in words):
             yield from rules

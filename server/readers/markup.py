@@ -122,15 +122,20 @@ def _is_beside_digit(node: LexborNode) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of a table: its elements with their depths, the text of each place, the texts that are not empty.
+    """A row of a table: its elements with their depths, and the text of each place.
 
-    An open row arranges parts of the page; its texts are not read.
+    The texts of a row that states that it arranges parts of the page are not read. A cell is alone if it has the
+    whole row.
     """
 
     parts: Sequence[tuple[LexborNode, int]]
-    cells: Sequence[str]
-    texts: Sequence[str]
-    is_open: bool
+    cells: Sequence[str] | None
+    is_alone: bool
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """The texts that are not empty."""
+        return list(filter(None, self.cells or ()))
 
 
 def html_to_markdown(text: str) -> tuple[str, str]:
@@ -289,10 +294,12 @@ def _convert_table(node: LexborNode, depth: int) -> Iterator[str]:
         if child.tag == "caption":
             yield from _convert_html(child, depth + 1)
     rows = list(_rows(node, depth))
-    is_arranged = all(len(row.texts) < 2 for row in rows) and any(row.is_open for row in rows)
+    is_data = any(len(row.texts) > 1 for row in rows) and len(rows) > 1
+    opened = [row.cells is None or _is_open(row, is_data=is_data) for row in rows]
+    is_arranged = any(opened) and not is_data
     is_first = True
-    for row in rows:
-        if is_arranged or row.is_open:
+    for row, is_open in zip(rows, opened, strict=True):
+        if is_arranged or is_open or row.cells is None:
             yield "\n\n"
             yield from (f"\n\n{''.join(_convert_html(cell, below))}\n\n" for cell, below in row.parts)
             is_first = True
@@ -304,18 +311,17 @@ def _convert_table(node: LexborNode, depth: int) -> Iterator[str]:
 
 
 def _rows(node: LexborNode, depth: int) -> Iterator[_Row]:
-    rows = list(_own_parts(node, ("tr",), depth))
     spans: dict[int, int] = {}  # column -> rows below that a cell above covers
-    for row, at in rows:
+    for row, at in _own_parts(node, ("tr",), depth):
         parts = list(_own_parts(row, ("th", "td"), at))
-        if is_presentation(row) or is_presentation(node):
-            yield _Row(parts, [], [], is_open=True)
-            continue
-        is_covered = bool(spans)
-        cells = _row_of(parts, spans)
-        texts = list(filter(None, cells))
-        is_alone = not is_covered and (len(texts) == 1 or len(rows) == 1)
-        yield _Row(parts, cells, texts, is_open=is_alone and any(holds_blocks(cell) for cell, _ in parts))
+        is_alone = len(parts) == 1 and not spans
+        is_read = not (is_presentation(row) or is_presentation(node))
+        yield _Row(parts, _row_of(parts, spans) if is_read else None, is_alone)
+
+
+def _is_open(row: _Row, *, is_data: bool) -> bool:
+    """Whether a row arranges blocks of text: in its only cell, or in any cell of a table that shows no data."""
+    return (row.is_alone or not is_data) and any(holds_blocks(cell) for cell, _ in row.parts)
 
 
 def _grid_lines(node: LexborNode, stated: _Attributes, depth: int) -> Iterator[str]:
