@@ -15,9 +15,10 @@ from winnow.server.readers.generated_pages import rules_for
 
 _HEADING_TAGS = "h1, h2, h3, h4, h5, h6, [role=heading]"
 _PRESENTATION = frozenset({"presentation", "none"})
-# Elements that may hold the blocks of a cell, and those that count as blocks of a text.
+# Elements that may hold the blocks of a cell, those that count as blocks of a text, and those of several lines.
 _WRAPPERS = frozenset({"div", "center", "span", "font", "section", "article", "main", "b", "a", "form"})
-_TEXT_BLOCKS = frozenset({"p", "ul", "ol", "dl", "blockquote", "table", "hr"})
+_TEXT_BLOCKS = frozenset({"p", "blockquote", "table", "hr"})
+_LINED = frozenset({"pre", "ul", "ol", "dl"})
 # A table with this many rows of several texts shows data.
 _DATA_ROWS = 3
 
@@ -41,15 +42,15 @@ def is_presentation(node: LexborNode) -> bool:
 
 
 def holds_blocks(cell: LexborNode) -> bool:
-    """Whether a cell holds several blocks of text, or code."""
+    """Whether a cell holds several blocks of text, code or a list."""
     return _count_blocks(cell) > 1
 
 
 def _count_blocks(node: LexborNode) -> int:
-    """The number of blocks of text of a cell; code counts as two, because its lines must be kept."""
+    """The number of blocks of text of a cell; code and lists count as two, because their lines must be kept."""
     count = 0
     for child in node.iter():
-        if child.tag == "pre":
+        if child.tag in _LINED:
             count += 2
         elif child.tag in _TEXT_BLOCKS:
             count += 1

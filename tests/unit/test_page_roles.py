@@ -60,6 +60,11 @@ def test_an_item_with_a_heading_is_no_item(page: str, text: str) -> None:
             "<table><tr><td><pre>make\nrun</pre></td></tr></table>", "```\nmake\nrun\n```", id="code in a box"
         ),
         pytest.param(
+            "<table><tr><td><ul><li>ash</li></ul></td><td><ul><li>wood</li></ul></td></tr></table>",
+            "- ash\n\n- wood",
+            id="columns of lists",
+        ),
+        pytest.param(
             "<table><tr><td>Note</td></tr><tr><td><p>Hot.</p><p>Cold.</p></td></tr></table>",
             "Note\n\nHot.\n\nCold.",
             id="a box with a title",
@@ -85,6 +90,16 @@ def test_an_item_with_a_heading_is_no_item(page: str, text: str) -> None:
             "<table><tr><td>a</td><td><p>b</p><p>c</p></td></tr><tr><td>d</td><td>e</td></tr></table>",
             "| a | b c |\n| --- | --- |\n| d | e |",
             id="paragraphs within a row",
+        ),
+        pytest.param(
+            "<table><tr><td>a</td><td>b</td></tr><tr><td></td><td><p>c</p><p>d</p></td></tr></table>",
+            "| a | b |\n| --- | --- |\n|  | c d |",
+            id="paragraphs beside an empty cell",
+        ),
+        pytest.param(
+            "<table><tr><td rowspan=2>a</td><td>b</td></tr><tr><td><p>c</p><p>d</p></td></tr></table>",
+            "| a | b |\n| --- | --- |\n|  | c d |",
+            id="paragraphs beside a cell of two rows",
         ),
         pytest.param(
             "<table><tr><th><h4>a</h4></th><th><h4>b</h4></th></tr><tr><td>1</td><td>2</td></tr>"
