@@ -18,7 +18,7 @@ from winnow.server.readers.common.unmarked_headings import BOLD_MARKS, embolden,
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.readers.generated_pages import BOLD_CLASSES, CODE_LINES, COLUMNS, ONE_LINE
 from winnow.server.readers.page_furniture import is_furniture
-from winnow.server.readers.page_roles import holds_blocks, is_presentation, state_roles
+from winnow.server.readers.page_roles import DEEPEST_ELEMENT, holds_blocks, is_presentation, state_roles
 from winnow.server.text.markup.code_marks import code_span, escape_backticks, fenced
 from winnow.server.text.markup.shaped_text import lower_number, raise_number, strike_out
 
@@ -57,8 +57,6 @@ _BLOCK_TAGS = """
 _BLOCKS = frozenset(_BLOCK_TAGS.split())
 # Elements whose words are not joined with those before and after them.
 _SEPARATE = _BLOCKS | _HEADINGS.keys() | {"pre", "td", "th"}
-# Real pages nest 30 elements; conversion takes time that grows with the square of the depth.
-_DEEPEST_ELEMENT = 200
 # Lists nested deeper are not indented: each level would lengthen every line below it.
 _DEEPEST_INDENT = 60
 # The most columns and rows that a cell may span, and the most columns of a table that cells of other rows may
@@ -181,7 +179,8 @@ def _convert_html(node: LexborNode, depth: int) -> Iterator[str]:
     if tag in _INVISIBLE or is_furniture(node, stated):
         return
     if tag in _HEADINGS or stated.get("role") == "heading":
-        yield f"\n\n{_HEADINGS.get(tag) or _stated_level(stated)} {_inline(node, depth)}\n\n"
+        words = _inline(node, depth)
+        yield f"\n\n{_HEADINGS.get(tag) or _stated_level(stated)} {words}\n\n" if words else "\n\n"
     elif tag == "pre":
         yield f"\n\n{fenced(_text(node, depth).strip(chr(10)))}\n\n"
     elif tag == "table":
@@ -216,7 +215,7 @@ def _stated_level(stated: _Attributes) -> str:
 
 def _block_text(node: LexborNode, stated: _Attributes, depth: int) -> str:
     if COLUMNS in stated and not _has_own_words(node, depth):
-        return "".join(_grid_lines(node, stated, depth))
+        return "".join(_grid_lines(node, depth))
     if CODE_LINES in stated:
         return fenced(_LINE_ENDS.sub("\n", _text(node, depth)).strip("\n"))
     text = "".join(_convert_children(node, depth))
@@ -276,7 +275,7 @@ def _number_first_line(body: str, number: str) -> str:
 
 def _child_nodes(node: LexborNode, depth: int) -> Iterator[LexborNode]:
     """The children of a node. Raises ``UnreadableFile`` if they are nested too deeply."""
-    if depth >= _DEEPEST_ELEMENT:
+    if depth >= DEEPEST_ELEMENT:
         raise UnreadableFile("nested too deeply")
     return node.iter(include_text=True)
 
@@ -324,9 +323,9 @@ def _is_open(row: _Row, *, is_data: bool) -> bool:
     return (row.is_alone or not is_data) and any(holds_blocks(cell) for cell, _ in row.parts)
 
 
-def _grid_lines(node: LexborNode, stated: _Attributes, depth: int) -> Iterator[str]:
+def _grid_lines(node: LexborNode, depth: int) -> Iterator[str]:
     """The lines of a table whose cells are the children of one element."""
-    columns = int(stated[COLUMNS] or "1")
+    columns = _span(node, COLUMNS, _WIDEST_SPAN)
     cells = [
         _cell_text(child, depth + 1)
         for child in _child_nodes(node, depth)

@@ -8,6 +8,7 @@ elements of HTML become headings by the rules of ``generated_pages``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -16,9 +17,13 @@ from winnow.server.readers.generated_pages import rules_for
 _HEADING_TAGS = "h1, h2, h3, h4, h5, h6, [role=heading]"
 _PRESENTATION = frozenset({"presentation", "none"})
 # Elements that may hold the blocks of a cell, those that count as blocks of a text, and those of several lines.
-_WRAPPERS = frozenset({"div", "center", "span", "font", "section", "article", "main", "b", "a", "form"})
-_TEXT_BLOCKS = frozenset({"p", "blockquote", "table", "hr"})
+_WRAPPER_TAGS = "div center span font section article main b a form table tbody tr td th"
+_WRAPPERS = frozenset(_WRAPPER_TAGS.split())
+_TEXT_BLOCKS = frozenset({"p", "blockquote", "hr"})
 _LINED = frozenset({"pre", "ul", "ol", "dl"})
+# Pages that are nested deeper are refused; real pages nest 30 elements, and conversion takes time that grows with
+# the square of the depth.
+DEEPEST_ELEMENT = 200
 # A table with this many rows of several texts shows data.
 _DATA_ROWS = 3
 
@@ -29,11 +34,13 @@ def state_roles(tree: LexborHTMLParser, source: str) -> None:
         for node in tree.css(rule.selector):
             for name, value in rule.stated:
                 node.attrs[name] = value
+    seen: set[int] = set()
     for heading in tree.css(_HEADING_TAGS):
-        _open_around(heading)
+        _open_around(heading, seen)
+    depths: dict[int, int] = {}
     for inner in tree.css("table table"):
-        if _is_tabular(inner, 2):
-            _open_around(inner)
+        if _depth(inner, depths) < DEEPEST_ELEMENT and _is_tabular(inner, 2):
+            _open_around(inner, seen)
 
 
 def is_presentation(node: LexborNode) -> bool:
@@ -61,45 +68,59 @@ def _count_blocks(node: LexborNode) -> int:
     return count
 
 
-def _open_around(node: LexborNode) -> None:
-    """State that the items and rows around a heading or table arrange the page."""
-    cell = None
-    around: LexborNode | None = node if node.tag in ("td", "th") else node.parent
-    while around is not None:
+def _open_around(node: LexborNode, seen: set[int]) -> None:
+    """State that the items and rows around a heading or table arrange the page.
+
+    ``seen`` are the elements around others, whose own surroundings are done.
+    """
+    cell = node if node.tag in ("td", "th") else None
+    around = node.parent
+    while around is not None and around.mem_id not in seen:
+        seen.add(around.mem_id)
         if around.tag in ("td", "th"):
             cell = around
-        elif around.tag == "tr" and cell is not None:
-            if is_presentation(around) or _is_data(around, cell, node):
-                return
-            around.attrs["role"] = "presentation"
         elif around.tag == "li":
-            if is_presentation(around):
+            around.attrs["role"] = "presentation"
+        elif around.tag == "tr" and cell is not None:
+            if _is_data(around, cell, node):
+                seen.discard(around.mem_id)  # another cell of the row may decide otherwise
                 return
             around.attrs["role"] = "presentation"
         around = around.parent
 
 
+def _depth(node: LexborNode, depths: dict[int, int]) -> int:
+    """The depth of an element; ``depths`` has those that are known, and gets those of the elements around it."""
+    path = []
+    around: LexborNode | None = node
+    while around is not None and around.mem_id not in depths:
+        path.append(around.mem_id)
+        around = around.parent
+    depth = 0 if around is None else depths[around.mem_id]
+    depths.update((id, depth + number) for number, id in enumerate(reversed(path), 1))
+    return depths[node.mem_id]
+
+
 def _is_data(row: LexborNode, cell: LexborNode, node: LexborNode) -> bool:
     """Whether a row with a heading or a table in a cell is one of a table of data."""
-    filled = [each for each in row.iter() if each.tag in ("td", "th") and _words(each)]
-    if len(filled) < 2:
+    if not _has_texts(row) or (node.tag != "table" and cell.text().split() != node.text().split()):
         return False
     table = row.parent
     while table is not None and table.tag != "table":
         table = table.parent
-    if node.tag != "table" and _words(cell) != _words(node):
-        return False
     return table is not None and _is_tabular(table, _DATA_ROWS)
 
 
 def _is_tabular(table: LexborNode, rows: int) -> bool:
     """Whether a table has at least this many rows of several texts."""
-    count = 0
-    for row in _rows(table):
-        count += sum(1 for cell in row.iter() if cell.tag in ("td", "th") and _words(cell)) > 1
-        if count >= rows:
-            return True
-    return False
+    found = filter(_has_texts, _rows(table))
+    return next(islice(found, rows - 1, None), None) is not None
+
+
+def _has_texts(row: LexborNode) -> bool:
+    """Whether several cells of a row have text."""
+    filled = (cell for cell in row.iter() if cell.tag in ("td", "th") and _has_text(cell))
+    return next(islice(filled, 1, None), None) is not None
 
 
 def _rows(table: LexborNode) -> Iterator[LexborNode]:
@@ -110,5 +131,5 @@ def _rows(table: LexborNode) -> Iterator[LexborNode]:
             yield from _rows(child)
 
 
-def _words(node: LexborNode) -> list[str]:
-    return node.text().split()
+def _has_text(cell: LexborNode) -> bool:
+    return any(node.tag == "-text" and node.text(deep=False).strip() for node in cell.traverse(include_text=True))
