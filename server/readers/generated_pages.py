@@ -52,7 +52,7 @@ _GENERATORS: tuple[tuple[str, tuple[str, ...], tuple[Rule, ...]], ...] = (
             _heading("tr.inherit_header > td[colspan]", 3),
             Rule("div.memproto > table", ((ONE_LINE, ""),)),
             Rule("div.fragment:has(> div.line)", ((CODE_LINES, ""),)),
-            _control("h2.memtitle > span.permalink, div.fragment > div.ttc"),
+            _control("h2.memtitle > span.permalink"),
         ),
     ),
     (
