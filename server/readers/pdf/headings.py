@@ -27,7 +27,7 @@ _CLAUSE = re.compile(r"(?P<number>\d{1,3})\.\s+(?P<title>\S.*)", re.S)
 # In letters, and in points: a title that only its number shows is no longer and no higher.
 _LONGEST_TITLE, _HIGHEST_TITLE = 110, 20.0
 # An entry of a table of contents ends with its page; other marks go on with what follows.
-_NO_TITLE_END = re.compile(r"(?:\s\d{1,4}|\.{2,}|[:;,…(])\Z")
+_NO_TITLE_END = re.compile(r"(?:\s\d{1,4}|\.{2,}|[:;,…(-])\Z")
 # So many clauses with following numbers have titles, most of whose words of so many letters begin with capitals.
 _FEWEST_CLAUSES, _LONG_WORD, _CAPITAL_SHARE = 3, re.compile(r"[^\W\d_]{4,}"), 0.7
 _TITLED_SHARE = 0.6
@@ -98,7 +98,9 @@ def _may_be_title(page: Page, place: int, title: str) -> bool:
     if len(block.text) > _LONGEST_TITLE or not title[0].isalpha() or _NO_TITLE_END.search(block.text):
         return False
     then = page.blocks[place + 1] if place + 1 < len(page.blocks) else None
-    return then is None or not (then.kind is BlockKind.PARAGRAPH and _SECTION.fullmatch(then.text))
+    if then is None or then.kind is not BlockKind.PARAGRAPH:
+        return True
+    return not _SECTION.fullmatch(then.text) and not then.text[:1].islower()
 
 
 def _find_clauses(pages: Iterable[Page]) -> dict[tuple[int, int], Block]:
