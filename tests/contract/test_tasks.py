@@ -35,6 +35,7 @@ from winnow.server.settings.loading import load_settings
 from winnow.server.settings.project_settings import ProjectSettings
 from winnow.server.settings.settings import Settings
 from winnow.server.storage.files.lock import WRITER, StoreLock
+from winnow.server.tools import research
 from winnow.server.transports.dispatch import Dispatcher
 from winnow.server.transports.extensions import long_calls
 from winnow.server.transports.extensions.long_calls import LongCalls, Progress
@@ -167,6 +168,10 @@ def settings(template: Path, pack: Path, tmp_path: Path) -> Settings:
     )
 
 
+# What is quick is so on a busy machine, too.
+_LONGEST = 60.0
+
+
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls become tasks soon."""
@@ -195,7 +200,7 @@ def ingest_of(settings: Settings) -> Mapping[str, Any]:
 
 
 async def test_a_call_that_takes_long_is_a_task_with_the_result_of_the_call(
-    settings: Settings, pack: Path
+    settings: Settings, pack: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     polling = Polling()
     async with connect(settings, polling) as client:
@@ -213,6 +218,7 @@ async def test_a_call_that_takes_long_is_a_task_with_the_result_of_the_call(
         assert answer.structured_content["data"] == {"said": "first"}
         task = await ended(client, handle["taskId"])
         assert (task["status"], task["result"]["structuredContent"]) == ("completed", answer.structured_content)
+        monkeypatch.setattr(long_calls, "HAND_OVER_SECONDS", _LONGEST)
         quick = await client.call_tool("test_wait", {"file": "first"})
         assert quick.structured_content is not None
         assert (quick.structured_content["data"], len(polling.handles)) == ({"said": "first"}, 1)
@@ -302,10 +308,15 @@ async def test_an_ingest_is_a_task_that_outlives_its_server(settings: Settings) 
         )
 
 
-async def test_a_small_ingest_needs_no_task_and_a_cancelled_one_says_so(settings: Settings) -> None:
+async def test_a_small_ingest_needs_no_task_and_a_cancelled_one_says_so(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     polling = Polling()
     async with connect(settings, polling) as client:
-        done = await client.call_tool("ingest_from_source", dict(ingest_of(settings)))
+        with monkeypatch.context() as patient:
+            patient.setattr(long_calls, "HAND_OVER_SECONDS", _LONGEST)
+            patient.setattr(research, "_BEGIN_SECONDS", _LONGEST)
+            done = await client.call_tool("ingest_from_source", dict(ingest_of(settings)))
         assert done.structured_content is not None
         assert (done.structured_content["state"], polling.handles) == ("done", [])
         (settings.ingest_roots[0] / "egret.md").write_text("# Egret\n\nAn egret.\n", "utf-8")
