@@ -96,3 +96,27 @@ def test_rows_between_two_rules_whose_first_cells_had_room_are_rows(read: Format
     page += [Box(x, 616, 0.5, 98, (0, 0, 0)) for x in (55, 115, 280)]
     shown = text_of(read, page)
     assert [f"| {name} | {meaning} |" in shown for name, meaning in rows] == [True] * 4
+
+
+def test_tables_beside_each_other_with_rules_between_their_rows_are_read_one_after_the_other() -> None:
+    """Each has one bar, no rule below its last row, and most cells begin above their neighbours."""
+    page: list[Drawing] = []
+    sides: list[tuple[str, int, list[tuple[str, str]]]] = [
+        ("Left", 50, [("read", "a passage"), ("write", "an entry"), ("close", "a store"), ("open", "a file")]),
+        ("Right", 310, [("find", "by words"), ("scan", "by signs"), ("rank", "by score"), ("cite", "by page")]),
+    ]
+    for title, left, rows in sides:
+        top = 700 if title == "Left" else 690
+        page.append(Text(left + 60, top + 8, title, bold=True))
+        for place, (name, meaning) in enumerate(rows):
+            y = top - 40 * place
+            page += [Stroke(left, y, 200), Text(left + 90, y - 12, f"Takes {meaning}")]
+            page += [
+                Text(left + 5, y - (12 if place == 1 else 18), name),
+                Text(left + 90, y - 24, f"of the {title}"),
+            ]
+        page.append(Box(left + 80, top - 156, 0.5, 156, (0, 0, 0)))
+    shown = text_of(pdf_liteparse.read, page)
+    cells = [f"| {name} | Takes {meaning} of the {title} |" for title, _, rows in sides for name, meaning in rows]
+    assert [cell in shown for cell in cells] == [True] * 8
+    assert shown.index("Left") < shown.index(cells[3]) < shown.index("Right")

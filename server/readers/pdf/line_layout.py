@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import inf
 from statistics import median
 
 from winnow.server.readers.pdf.layout import NO_RULES, Block, BlockKind, Page, Rules
@@ -186,12 +187,23 @@ def lay_out_page(
 ) -> Page:
     """A page of these lines, which may be in any order."""
     blocks: list[Block] = []
-    for column in columns_of(parted, gutters):
-        found = lay_out(column, sizes, rules)
+    columns = columns_of(parted, gutters)
+    for column, beside in zip(columns, _rules_of(columns, rules), strict=True):
+        found = lay_out(column, sizes, beside)
         if blocks and found:
             blocks, found = join_over_break(blocks, found)
         blocks += found
     return Page(number, height, tuple(_join_divided(blocks)))
+
+
+def _rules_of(columns: Sequence[Sequence[Line]], rules: Rules) -> Iterator[Rules]:
+    """The rules of a page for each of its columns: a bar beyond the next column is none of its tables."""
+    edges = [(min(line.box.left for line in lines), max(line.box.right for line in lines)) for lines in columns]
+    for left, right in edges:
+        first = max((end for _, end in edges if end <= left), default=-inf)
+        last = min((start for start, _ in edges if start >= right), default=inf)
+        bars = tuple(bar for bar in rules.vertical if first < bar[0] < last)
+        yield rules if len(bars) == len(rules.vertical) else Rules(rules.horizontal, bars)
 
 
 def join_over_break(before: list[Block], after: list[Block]) -> tuple[list[Block], list[Block]]:

@@ -160,6 +160,12 @@ def _divide(
     gutters: Sequence[float] = (),
 ) -> Iterator[Sequence[Line]]:
     """The columns on both sides of the gutter that was found, and of those of the other pages."""
+    if (between := _between_ruled(pieces, rules)) is not None:
+        for band in _bands(pieces, between, ()):
+            left, right = _sides(band, between)
+            for side in (left, right) if left or right else (band,):
+                yield from _divide(side, rules, depth, _find_gutter(side, rules), gutters)
+        return
     if found is None and (beside := _beside_grid(pieces, rules)):
         ids = set(map(id, beside))
         yield [piece for piece in pieces if id(piece) not in ids]
@@ -189,6 +195,28 @@ def _divide(
         else:
             whole += band
     yield whole
+
+
+def _between_ruled(pieces: Sequence[Line], rules: Rules) -> float | None:
+    """A place between two tables beside each other, each with many rules over its whole width; None without any.
+
+    Rules of one table whose columns have lines of their own are at the same heights.
+    """
+    heights: dict[tuple[int, int], set[float]] = defaultdict(set)
+    for y, left, right in rules.horizontal:
+        heights[round(left / 2), round(right / 2)].add(y)
+    tables = sorted((ends, ys) for ends, ys in heights.items() if len(ys) >= _GRID_ROWS)
+    for ((_, end), ys), ((start, _), others) in pairwise(tables):
+        place = float(start + end)  # the middle: both are halves
+        shared = sum(any(abs(y - other) <= 1 for other in others) for y in ys)
+        if end >= start or shared * 2 > min(len(ys), len(others)):
+            continue
+        top, bottom = max(min(ys), min(others)), min(max(ys), max(others))
+        sides = _sides([piece for piece in pieces if top < piece.box.middle < bottom], place)
+        crossing = any(p.box.left < place < p.box.right for p in pieces if top < p.box.middle < bottom)
+        if not crossing and min(map(len, sides)) >= _FEWEST_LINES:
+            return place
+    return None
 
 
 def _beside_grid(pieces: Sequence[Line], rules: Rules) -> list[Line]:

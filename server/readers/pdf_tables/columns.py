@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
@@ -19,8 +19,8 @@ _BAR_ROOM = 3.0
 # In points: rules that are as near are drawn at one height. So many cells of a row have rules of their own, each
 # drawn twice.
 _SAME_HEIGHT, _MOST_CELLS = 1.0, 60
-# So many bars part all columns of a table; fewer may part groups of them.
-_FEWEST_BARS = 3
+# So many bars part all columns of a table; fewer may part groups of them, unless so many rules part its rows.
+_FEWEST_BARS, _FEWEST_RULES = 3, 4
 # In sizes of the font: words of a cell that are stretched to its width are no farther apart.
 STRETCHED = 2.5
 # In points: edges that are as near stand below each other; so many say where a column begins, after such a space,
@@ -59,9 +59,17 @@ def _find_borders(middle: float, rules: Rules) -> list[float]:
     for x in rules.bars_at(middle):
         if not bars or x - bars[-1] > _BAR_ROOM:
             bars.append(x)
-    if len(bars) >= _FEWEST_BARS:
+    if len(bars) >= _FEWEST_BARS or (bars and _is_ruled(bars[0], rules)):
         return _with_edges(bars, middle, rules)
     return _with_cell_edges(bars, middle, rules) if bars else []
+
+
+def _is_ruled(bar: float, rules: Rules) -> bool:
+    """Whether a bar stands in a table whose rows all have rules over its whole width."""
+    ends = Counter(
+        (round(left / 2), round(right / 2)) for _, left, right in rules.horizontal if left < bar < right
+    )
+    return max(ends.values(), default=0) >= _FEWEST_RULES
 
 
 def _with_edges(bars: list[float], middle: float, rules: Rules) -> list[float]:
@@ -69,6 +77,8 @@ def _with_edges(bars: list[float], middle: float, rules: Rules) -> list[float]:
     crossing = [rule for rule in rules.horizontal if rule[1] < bars[0] + 1 and rule[2] > bars[-1] - 1]
     above = max((rule for rule in crossing if rule[0] < middle), default=None)
     below = min((rule for rule in crossing if rule[0] >= middle), default=None)
+    if below is None and above is not None and _is_ruled(bars[0], rules):
+        below = above  # the last row has none below
     if above is None or below is None:
         return bars
     left, right = max(above[1], below[1]), min(above[2], below[2])

@@ -59,6 +59,8 @@ _FORMULA_NUMBER = re.compile(r"\(\d{1,3}(?:\.\d{1,3})*[a-z]?\)")
 _KIND = re.compile(r"\[[^\]]{3,30}\]")
 # In points: the frame of a table is no farther from its lines.
 _FRAME_ROOM = 8.0
+# So many rules over the whole width part the rows of a table that has no rule below.
+_PARTED_ROWS = 2
 
 
 def has_leaders(text: str) -> bool:
@@ -99,7 +101,7 @@ def find_table(lines: Sequence[Line], start: int, rules: Rules) -> FoundTable | 
     count = _count_lines(lines, start, columns, barred, rules)
     taken = lines[start : start + count]
     box = box_of(taken)
-    is_framed = bool(barred) and _may_be_framed(taken) and _is_framed(box, rules)
+    is_framed = bool(barred) and _may_be_framed(taken, columns) and _is_framed(box, rules)
     if not is_row(lines[start]) and not is_framed:
         return None
     if len(columns) < 2 or not (is_framed or _is_enough(taken, columns, rules)):
@@ -164,18 +166,22 @@ def _without_empty(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     return [[cell for cell, is_held in zip(cells, held, strict=True) if is_held] for cells in rows]
 
 
-def _may_be_framed(lines: Sequence[Line]) -> bool:
-    """Whether lines in a frame may be a table: a program in a box may have bars in it."""
+def _may_be_framed(lines: Sequence[Line], columns: Sequence[Column]) -> bool:
+    """Whether lines in a frame may be a table, with text in several columns: a program in a box may have bars."""
     is_program = sum(line.is_mono for line in lines) * 2 > len(lines)
-    return not is_program and any(len(line.cells) > 1 for line in lines)
+    met = {place for line in lines for cell in line.cells for place in met_by(cell, columns)[:1]}
+    return not is_program and len(met) > 1
 
 
 def _is_framed(box: Box, rules: Rules) -> bool:
-    """Whether rules over the whole width are drawn close above and close below the lines of a table."""
-    tops = heights_over(box, rules)
-    return any(-_FRAME_ROOM < y - box.top < 1 for y in tops) and any(
-        -1 < y - box.bottom < _FRAME_ROOM for y in tops
-    )
+    """Whether rules over the whole width are drawn close above and close below the lines of a table.
+
+    Where enough of them part its rows, the one below may be missing.
+    """
+    heights = heights_over(box, rules)
+    is_closed = any(-1 < y - box.bottom < _FRAME_ROOM for y in heights)
+    is_parted = sum(box.top + 1 < y < box.bottom - 1 for y in heights) >= _PARTED_ROWS
+    return any(-_FRAME_ROOM < y - box.top < 1 for y in heights) and (is_closed or is_parted)
 
 
 def count_contents(lines: Sequence[Line], start: int, rules: Rules) -> int:
