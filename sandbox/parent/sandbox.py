@@ -34,7 +34,7 @@ from winnow.sandbox.protocol.outcome import (
 from winnow.sandbox.runners import runner_table
 from winnow.sandbox.runners.runner import Runner, RunnerChild
 from winnow.sandbox.walls.namespace_refusals import advise_on_namespaces, read_host_facts
-from winnow.sandbox.walls.tiers import NAMESPACE_WALLS, find_tier, is_accepted
+from winnow.sandbox.walls.tiers import NAMESPACE_WALLS, describe_mismatch, is_accepted
 
 from .execution import CallHandler, Execution
 from .progress import OnUsage
@@ -307,14 +307,7 @@ def _check_walls(runner: Runner, accepted: frozenset[str]) -> None:
     if is_accepted(names, accepted):
         return
     if accepted:
-        tier = find_tier(names)
-        or_tier = f", or the tier {tier.name}" if tier else ""
-        advice = f"name exactly these{or_tier}" if names else "every wall stands, so accept nothing"
-        lacks = ", ".join(sorted(names)) or "none"
-        raise SandboxUnavailable(
-            f"accepted is {', '.join(sorted(accepted))}, but missing are {lacks}: {advice}",
-            tuple(sorted(names)),
-        )
+        raise SandboxUnavailable(describe_mismatch(names, accepted), tuple(sorted(names)))
     raise SandboxUnavailable(f"not every wall stands ({reasons})", tuple(sorted(names)))
 
 

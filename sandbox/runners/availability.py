@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from types import MappingProxyType
 
-from winnow.sandbox.walls.tiers import NAMESPACE_WALLS, TIERS, find_tier
+from winnow.sandbox.walls.tiers import NAMESPACE_WALLS, TIERS, describe_mismatch, find_tier, is_accepted
 
 from .runner_table import MANDATORY_WALLS, describe_other_system
 
@@ -53,17 +53,20 @@ def _check_kernel(accepted: frozenset[str]) -> Obstacle | None:
 
     refused = find_refused_walls()
     missing = refused if refused is not None else _read_missing_walls()
-    lacks = accepted.union(*(TIERS[name].lacks for name in accepted & TIERS.keys()))
-    # An opt-in that names a wall that stands is refused, too.
-    named_in_vain = accepted & TRIED_WALLS - missing if refused is not None else frozenset()
-    names = ", ".join(sorted(missing))
     if mandatory := missing & MANDATORY_WALLS:
         return Obstacle(f"no sandbox without {', '.join(mandatory)}")
-    if missing <= lacks and not named_in_vain:
+    return _compare(missing, accepted, TRIED_WALLS if refused is not None else missing)
+
+
+def _compare(missing: frozenset[str], accepted: frozenset[str], tried: frozenset[str]) -> Obstacle | None:
+    """The obstacle of an opt-in that does not fit these missing walls."""
+    # What was not tried is taken to be missing where it is named.
+    lacks = missing | (accepted - TIERS.keys() - tried)
+    if is_accepted(lacks, accepted):
         return None
     if accepted:
-        return Obstacle(f"accepted is {', '.join(sorted(accepted))}, but missing are {names or 'none'}", missing)
-    return Obstacle(f"walls are missing: {names}", missing)
+        return Obstacle(describe_mismatch(lacks, accepted), missing)
+    return Obstacle(f"walls are missing: {', '.join(sorted(missing))}", missing)
 
 
 def _read_missing_walls() -> frozenset[str]:
@@ -91,9 +94,17 @@ def _read_number(path: str) -> int | None:
 
 
 def _check_monty(accepted: frozenset[str]) -> Obstacle | None:
-    from .monty import NOT_INSTALLED
+    from .monty import CLAIMS, NOT_INSTALLED
 
-    return None if find_spec("pydantic_monty") else Obstacle(NOT_INSTALLED)
+    if not find_spec("pydantic_monty"):
+        return Obstacle(NOT_INSTALLED)
+    if not sys.platform.startswith("linux"):
+        return None
+    from winnow.sandbox.walls.trial import TRIED_WALLS, find_refused_walls
+
+    own = frozenset(claim.name for claim in CLAIMS if not claim.reinforces)
+    refused = find_refused_walls()
+    return _compare(own & (refused or frozenset()), accepted, TRIED_WALLS if refused is not None else frozenset())
 
 
 _CHECKS: Mapping[str, Callable[[frozenset[str]], Obstacle | None]] = MappingProxyType(

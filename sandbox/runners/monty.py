@@ -38,14 +38,18 @@ _INTERPRETER = (
 _OTHER_SYSTEM = (
     "only Linux limits a process that runs already; on other systems the parent watches memory and time"
 )
+_REFUSED = (
+    "please report this host: the kernel refused a limit that every Linux grants" if _LINUX else _OTHER_SYSTEM
+)
+_NOT_COUNTED = (
+    "run winnow as an ordinary user (in a container: docker run --user 1000)" if _LINUX else _OTHER_SYSTEM
+)
 _BOUNDS = (
-    ClaimedWall("memory_limit", "address space is bounded", _OTHER_SYSTEM, reinforces=not _LINUX),
-    ClaimedWall("cpu_limit", "CPU time is bounded", _OTHER_SYSTEM, reinforces=not _LINUX),
-    ClaimedWall("file_limits", "nothing is written or dumped", _OTHER_SYSTEM, reinforces=not _LINUX),
-    ClaimedWall("process_limit", "no further process or thread", _OTHER_SYSTEM, reinforces=not _LINUX),
-    ClaimedWall(
-        "descriptor_limit", "no further descriptor: no file, no socket", _OTHER_SYSTEM, reinforces=not _LINUX
-    ),
+    ClaimedWall("memory_limit", "address space is bounded", _REFUSED, reinforces=not _LINUX),
+    ClaimedWall("cpu_limit", "CPU time is bounded", _REFUSED, reinforces=not _LINUX),
+    ClaimedWall("file_limits", "nothing is written or dumped", _REFUSED, reinforces=not _LINUX),
+    ClaimedWall("process_limit", "no further process or thread", _NOT_COUNTED, reinforces=not _LINUX),
+    ClaimedWall("descriptor_limit", "no further descriptor: no file, no socket", _REFUSED, reinforces=not _LINUX),
 )
 # Raised where the host allows them; walls/wall_table.py describes each.
 _KERNEL_ADVICE = "the host refuses it; the language and the limits stand without it"

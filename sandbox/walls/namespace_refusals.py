@@ -65,9 +65,13 @@ _GRANTS: Mapping[str, str] = MappingProxyType(
             "AppArmor refuses them to ordinary users. Load a profile for this installation: winnow doctor "
             "--apparmor | sudo tee /etc/apparmor.d/winnow && sudo apparmor_parser -r /etc/apparmor.d/winnow"
         ),
-        "sysctl_max": "this kernel allows none: sudo sysctl -w user.max_user_namespaces=15000",
+        "sysctl_max": (
+            "this kernel allows no user namespace: on the host, not in a container, sudo sysctl -w "
+            "user.max_user_namespaces=15000"
+        ),
         "sysctl_clone": (
-            "this kernel refuses them to ordinary users: sudo sysctl -w kernel.unprivileged_userns_clone=1"
+            "this kernel refuses user namespaces to ordinary users: sudo sysctl -w "
+            "kernel.unprivileged_userns_clone=1"
         ),
     }
 )

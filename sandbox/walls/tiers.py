@@ -61,3 +61,19 @@ def is_accepted(missing: Collection[str], accepted: Collection[str]) -> bool:
     if len(accepted) == 1 and (tier := TIERS.get(next(iter(accepted)))):
         return tier.lacks.issuperset(missing)
     return frozenset(missing) == frozenset(accepted)
+
+
+def describe_mismatch(missing: Collection[str], accepted: Collection[str]) -> str:
+    """The difference between an opt-in and the walls that are missing, where `is_accepted` is False."""
+    lacks = frozenset().union(*(TIERS[name].lacks if name in TIERS else (name,) for name in accepted))
+    is_tier = not TIERS.keys().isdisjoint(accepted)
+    parts = [
+        ("also missing", frozenset(missing) - lacks),
+        # A tier accepts a better host, too.
+        ("named without need", frozenset() if is_tier else lacks - frozenset(missing)),
+    ]
+    differences = [f"{what}: {', '.join(sorted(walls))}" for what, walls in parts if walls]
+    tier = find_tier(missing)
+    or_tier = f", or the tier {tier.name}" if tier else ""
+    advice = f"name exactly the missing walls{or_tier}" if missing else "every wall stands, so accept nothing"
+    return "; ".join((f"accepted is {', '.join(sorted(accepted))}", *differences, advice))

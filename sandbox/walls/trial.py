@@ -15,16 +15,19 @@ from typing import NoReturn
 
 from winnow.sandbox.protocol.limits import Limits
 
-from . import kernel, seccomp
+from . import breaches, kernel, seccomp
 from .profiles import SCRIPT
 from .wall_resources import WallResources
 from .wall_table import CHILD_WALLS, EMPTY_ROOT, FORK_SERVER_WALLS, PID_NAMESPACE, Wall, create_landlock_ruleset
 
-# In the order of the fork server: what all children share, then two walls of a child that need no_new_privs. The
-# filter comes last, because behind it the process can only end.
+# In the order of the fork server: what all children share, then walls of a child, two of which need no_new_privs.
+# The filter comes last, because behind it the process can only end. The kernel takes the limit of processes from
+# root as well and does not keep it, so that one is tried by what it forbids.
 _SHARED = (*FORK_SERVER_WALLS, PID_NAMESPACE, EMPTY_ROOT)
-_LANDLOCK, _FILTER = (wall for wall in CHILD_WALLS if wall.name in ("landlock", "seccomp"))
-TRIED_WALLS = frozenset(wall.name for wall in (*_SHARED, _LANDLOCK, _FILTER))
+_LANDLOCK, _PROCESSES, _FILTER = (
+    wall for wall in CHILD_WALLS if wall.name in ("landlock", "process_limit", "seccomp")
+)
+TRIED_WALLS = frozenset(wall.name for wall in (*_SHARED, _LANDLOCK, _PROCESSES, _FILTER))
 _SECONDS = 2  # hundreds of times what a trial takes
 _REPORT_BYTES = 4096  # the names of all walls are a tenth of it
 
@@ -77,6 +80,7 @@ def _raise_and_report(resources: WallResources, writer: int) -> NoReturn:
         refused = [wall.name for wall in _SHARED if not _is_raised(wall, resources)]
         kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
         refused += [_LANDLOCK.name] if not _is_raised(_LANDLOCK, resources) else []
+        refused += [_PROCESSES.name] if not _is_raised(_PROCESSES, resources) or breaches.forks(resources) else []
         os.write(writer, f"{' '.join(refused)}\n".encode())
         if not _is_raised(_FILTER, resources):
             os.write(writer, _FILTER.name.encode())

@@ -16,6 +16,7 @@ without the wall (the control: it should work) and behind that wall alone (it mu
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import resource
@@ -71,36 +72,51 @@ def _is_mapped(identity: int) -> bool:
 def user_namespace(resources: WallResources) -> None:
     """Enter a user namespace: capabilities reach nothing outside it."""
     uid, gid = os.getuid(), os.getgid()
-    kernel.unshare(kernel.CLONE_NEWUSER)
+    _enter_namespace(kernel.CLONE_NEWUSER, "user")
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
 
 
+def _enter_namespace(flag: int, kind: str) -> None:
+    """Enter a namespace. Where the limit of its kind forbids it, the error says so: the kernel's speaks of a disk."""
+    try:
+        kernel.unshare(flag)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        setting = f"user.max_{kind}_namespaces"
+        with open(f"/proc/sys/{setting.replace('.', '/')}") as file:
+            is_none = int(file.read()) == 0
+        # An outer namespace may have a lower limit, which no file in here shows.
+        state = "0" if is_none else "reached"
+        raise OSError(f"the limit of {kind} namespaces is {state} here ({setting})") from None
+
+
 def network_namespace(resources: WallResources) -> None:
     """Enter a network namespace, which has no interface that is up."""
-    kernel.unshare(kernel.CLONE_NEWNET)
+    _enter_namespace(kernel.CLONE_NEWNET, "net")
 
 
 def ipc_namespace(resources: WallResources) -> None:
     """Enter an IPC namespace: System V shared memory, semaphores and queues of its own."""
-    kernel.unshare(kernel.CLONE_NEWIPC)
+    _enter_namespace(kernel.CLONE_NEWIPC, "ipc")
 
 
 def host_name_namespace(resources: WallResources) -> None:
     """Enter a UTS namespace, with a host name that reveals nothing."""
-    kernel.unshare(kernel.CLONE_NEWUTS)
+    _enter_namespace(kernel.CLONE_NEWUTS, "uts")
     socket.sethostname(_HOST_NAME)
 
 
 def pid_namespace(resources: WallResources) -> None:
     """Give the next forked process a process namespace of its own."""
-    kernel.unshare(kernel.CLONE_NEWPID)
+    _enter_namespace(kernel.CLONE_NEWPID, "pid")
 
 
 def empty_root(resources: WallResources) -> None:
     """Change to an empty, read-only root: no /proc, no /dev."""
-    kernel.unshare(kernel.CLONE_NEWNS)
+    _enter_namespace(kernel.CLONE_NEWNS, "mnt")
     kernel.mount(None, b"/", None, kernel.MS_REC | kernel.MS_PRIVATE)
     # /proc is the one directory that certainly exists; the mount is private to this namespace and becomes the
     # root.
@@ -261,11 +277,15 @@ _GRANT_NAMESPACES = (
 )
 _RAISE_KERNEL = "use Linux 5.13 or newer with landlock in the kernel's lsm= list"
 _NEED_SECCOMP = "use a Linux kernel with CONFIG_SECCOMP_FILTER on x86_64 or aarch64"
+_ANOTHER_USER = (
+    "run the server as an ordinary user (in a container: docker run --user 1000), or as root that may change its "
+    "user (CAP_SETUID)"
+)
 _NEVER_MISSING = "please report this host: the kernel refused a limit that every Linux grants"
 
 FORK_SERVER_WALLS: tuple[Wall, ...] = (
-    Wall("not_root", "not root; another user than the server's only where the server is root", not_root,
-         breaches.is_root, "run the server as an ordinary user, or as root that may change its user (CAP_SETUID)"),
+    Wall("not_root", "not root; another user than the server's only where the server is root and may change it",
+         not_root, breaches.is_root, _ANOTHER_USER),
     Wall("user_namespace", "capabilities reach nothing outside", user_namespace, breaches.same_namespace("user"),
          _GRANT_NAMESPACES),
     Wall("network_namespace", "no network interface", network_namespace, breaches.reaches_network,
@@ -298,8 +318,7 @@ CHILD_WALLS: tuple[Wall, ...] = (
     Wall("cpu_limit", "CPU time is bounded", cpu_limit, breaches.keeps_cpu, _NEVER_MISSING),
     Wall("file_limits", "nothing is written, dumped or locked", file_limits, breaches.writes_files,
          _NEVER_MISSING),
-    Wall("process_limit", "no further process or thread", process_limit, breaches.forks,
-         "run the server as an ordinary user: the kernel does not limit processes of root"),
+    Wall("process_limit", "no further process or thread", process_limit, breaches.forks, _ANOTHER_USER),
     Wall("descriptor_limit", "no further descriptor of any kind", descriptor_limit,
          breaches.opens_descriptor, _NEVER_MISSING),
     Wall("seccomp", "under thirty system calls, no other", seccomp, breaches.reaches_kernel, _NEED_SECCOMP),

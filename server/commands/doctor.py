@@ -16,6 +16,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from winnow.sandbox.runners.availability import find_obstacle
 from winnow.server.bibliographies.locators import count_pages
 from winnow.server.commands.health import examine
 from winnow.server.commands.health.walls import GAP
@@ -40,7 +41,7 @@ from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import one_line
 from winnow.server.text.sizes import count_of
-from winnow.server.tools.scripts.opt_in import with_opt_in
+from winnow.server.tools.scripts.opt_in import PAGE, name_opt_in, with_opt_in
 
 if TYPE_CHECKING:
     from winnow.security.audit import Audit, Column, Trial
@@ -139,7 +140,23 @@ def doctor(
         else:
             findings_shown = examine(settings) if show_all else _fold_gaps(examine(settings))
             healthy = print_findings(findings_shown)
+            print_lines(*_describe_scripts(settings))
         raise typer.Exit(0 if healthy else FAILED)
+
+
+def _describe_scripts(settings: Settings) -> Iterator[str]:
+    """The last lines where walls are missing: whether scripts run nevertheless, and a command to copy."""
+    runner, accepted = settings.sandbox, settings.allow_weaker_sandbox
+    lacking = find_obstacle(runner)
+    if settings.execute_code == "off" or lacking is None or not (name := name_opt_in(lacking.missing)):
+        return
+    if find_obstacle(runner, accepted) is None:
+        yield f"Scripts run without {', '.join(sorted(lacking.missing))}: by the operator's choice ({PAGE})."
+        return
+    chosen = "" if runner == "auto" else f" --sandbox {runner}"
+    yield f"Scripts do not run here: {lacking.reason}."
+    yield f"If you may change how this host or container is started: the lines above, and {PAGE}. If you may not:"
+    yield complete(f"  winnow serve{chosen} --allow-weaker-sandbox {name}")
 
 
 def _print_host_profile(*, seccomp: bool) -> None:

@@ -18,6 +18,7 @@ from winnow.server.commands.terminal.output import (
     ProjectOption,
     RunnerOption,
     StoreOption,
+    WeakerSandboxOption,
     command,
     examples,
     print_json,
@@ -68,6 +69,7 @@ def exec_(
         typer.Option("--memory-mb", metavar="N", help="memory it may use, 64 to 4096", show_default=False),
     ] = None,
     sandbox: RunnerOption = None,
+    allow_weaker_sandbox: WeakerSandboxOption = None,
     limits: LimitsOption = None,
     store: StoreOption = None,
     project: ProjectOption = None,
@@ -81,6 +83,7 @@ def exec_(
             memory_mb=memory_mb,
             wall_seconds=timeout,
             sandbox=sandbox,
+            allow_weaker_sandbox=allow_weaker_sandbox,
             limits=limits,
             execute_code="on",
         )
@@ -97,7 +100,10 @@ async def _run_script(settings: Settings, code: str) -> Outcome:
 
     async with open_application(settings, wait_for_model=True) as application:
         await application.ready()
-        return await application.scripts.run(code)
+        scripts = application.scripts
+        if not scripts.available:  # a person at a shell is the operator, and is told what to do
+            raise WinnowError("SANDBOX_UNAVAILABLE", f"{scripts.why_not}; winnow doctor shows every wall")
+        return await scripts.run(code)
 
 
 def _read_script(file: str) -> str:

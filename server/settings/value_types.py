@@ -135,7 +135,10 @@ def _check_missing_walls(names: tuple[str, ...]) -> tuple[str, ...]:
                 f"{name[:_SHOWN_CHARS]!r} is neither a {tiers} nor a wall that may be missing; {nearest}"
             )
     if len(names) > 1 and {*names} & {*WEAKER_TIERS}:
-        raise ValueError(f"{', '.join(names)} together: name one {tiers}, or walls alone")
+        raise ValueError(
+            f"{', '.join(names)} together: name one {tiers}, or walls alone, each that is missing: winnow doctor "
+            "has the line for this host"
+        )
     return names
 
 

@@ -66,8 +66,8 @@ async def _answer_help(tools: Sequence[Tool], context: Context, arguments: dict[
     topics = _list_topics([tool for tool in known if tool.is_available(context)], context)
     for pack in _PACKS:
         topics.setdefault(pack, partial(_describe_pack, pack, tools, context))
-    if _needs_scripts(request.topic, tools) and context.scripts.why_not:
-        raise WinnowError("NOT_FOUND", f"topic: {tell_agent(request.topic, context.scripts.why_not)}")
+    if _needs_scripts(request.topic, tools) and context.scripts.brief_why_not:
+        raise WinnowError("NOT_FOUND", f"topic: {tell_agent(request.topic, context.scripts.brief_why_not)}")
     topic, text = _find_topic(request.topic, topics, _advise_flags(request.topic, tools, context))
     end = await _find_portion_end(context, text, request.start_char)
     payload: dict[str, Any] = {

@@ -170,7 +170,7 @@ class Dispatcher:
         """The error message for a tool that this server does not serve."""
         known = ", ".join(tool.name for tool in self.list_tools(client))
         tool = next((tool for tool in TOOLS if _normalize(tool.name) == _normalize(name)), None)
-        if tool and tool.needs_scripts and (why_not := self._context_of("").scripts.why_not):
+        if tool and tool.needs_scripts and (why_not := self._context_of("").scripts.brief_why_not):
             return f"{tell_agent(self._spell_name(tool.name), why_not)}; this server has: {known}"
         message = f"unknown tool {name[:100]!r}; "
         successor = self.find(EARLIER_NAMES.get(_normalize(name), ""))

@@ -368,7 +368,8 @@ def test_scripts_that_cannot_run_are_never_listed_nor_called(store: Path) -> Non
 @pytest.mark.walls
 def test_an_agent_learns_why_scripts_are_off_where_it_calls_them_or_asks_for_help(store: Path) -> None:
     why = (
-        "is off on this server, and only its operator can change that: accepted is landlock, but missing are none"
+        "is off on this server, and only its operator can change that: accepted is landlock; named without need: "
+        "landlock; every wall stands, so accept nothing"
     )
     with serving(store, WINNOW_ALLOW_WEAKER_SANDBOX="landlock") as pipe:
         pipe.shake_hands()

@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from winnow.sandbox.runners.monty import CLAIMS
+from winnow.sandbox.walls.consequences import WITHOUT
 from winnow.sandbox.walls.namespace_refusals import HostFacts, advise_on_namespaces, read_host_facts
-from winnow.sandbox.walls.tiers import NAMESPACE_WALLS, TIERS, find_tier, is_accepted
+from winnow.sandbox.walls.tiers import NAMESPACE_WALLS, TIERS, describe_mismatch, find_tier, is_accepted
 from winnow.sandbox.walls.wall_table import ALL_WALLS
 from winnow.server.commands.health.host_profiles import apparmor_profile, find_program, seccomp_profile
 from winnow.server.errors import WinnowError
+from winnow.server.settings.loading import load_settings
+from winnow.server.tools.scripts.opt_in import describe_opt_in, name_opt_in
 
 pytestmark = pytest.mark.both_users
 
@@ -57,6 +61,55 @@ def test_an_operator_accepts_exactly_the_missing_walls_or_a_tier(
     missing: tuple[str, ...], accepted: tuple[str, ...], is_right: bool
 ) -> None:
     assert is_accepted(missing, accepted) is is_right
+
+
+@pytest.mark.parametrize(
+    ("missing", "accepted", "differences"),
+    [
+        (("a", "b"), ("a",), ["also missing: b", "name exactly the missing walls"]),
+        (("a",), ("a", "c"), ["named without need: c", "name exactly the missing walls"]),
+        (("a", "b"), ("b", "c"), ["also missing: a", "named without need: c", "name exactly the missing walls"]),
+        (
+            ("pid_namespace", "not_root"),
+            ("container",),
+            ["also missing: not_root", "name exactly the missing walls"],
+        ),
+        (
+            ("landlock",),
+            ("container",),
+            ["also missing: landlock", "name exactly the missing walls, or the tier namespaces"],
+        ),
+        ((), ("landlock",), ["named without need: landlock", "every wall stands, so accept nothing"]),
+    ],
+)
+def test_an_opt_in_that_does_not_fit_is_told_what_it_lacks_and_what_it_does_not_need(
+    missing: tuple[str, ...], accepted: tuple[str, ...], differences: list[str]
+) -> None:
+    told = "; ".join((f"accepted is {', '.join(accepted)}", *differences))
+    assert describe_mismatch(missing, accepted) == told
+
+
+def test_each_wall_of_every_runner_has_its_consequence() -> None:
+    assert {*WITHOUT} == {*_NAMES, *(claim.name for claim in CLAIMS)}
+
+
+@pytest.mark.parametrize(
+    ("missing", "name"),
+    [
+        ((), ""),
+        (("pid_namespace",), "container"),
+        (("landlock",), "namespaces"),
+        (("process_limit", "landlock"), "landlock,process_limit"),
+        (("process_limit", "seccomp"), ""),
+    ],
+)
+def test_the_opt_in_is_the_tier_or_each_missing_wall_and_never_without_the_filter(
+    missing: tuple[str, ...], name: str
+) -> None:
+    assert name_opt_in(missing) == name
+    assert (f"--allow-weaker-sandbox {name}" in describe_opt_in(missing)) is bool(name)
+    if name:
+        assert is_accepted(missing, load_settings(allow_weaker_sandbox=name).allow_weaker_sandbox)
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,14 @@ HOSTS: Mapping[str, Host] = {
     "no_seccomp": Host({"seccomp": errno.EINVAL, "prctl": errno.EINVAL}),
     # user.max_user_namespaces=0, for a user who is not root.
     "no_user_namespaces": Host(dict.fromkeys(("unshare", "setns", "mount", "sethostname"), errno.EPERM)),
+    # The same in a container whose root may not change its user, which the limit of processes needs.
+    "bare_root": Host(
+        {
+            "unshare": errno.ENOSPC,
+            **dict.fromkeys(("setns", "mount", "sethostname"), errno.EPERM),
+            **dict.fromkeys(("setgroups", "setresuid", "setresgid"), errno.EPERM),
+        }
+    ),
     # Ubuntu: a user namespace is given, and no capability in it.
     "apparmor": Host(
         {"unshare": errno.EPERM, "setns": errno.EPERM, "mount": errno.EACCES, "sethostname": errno.EPERM},

@@ -13,6 +13,7 @@ import pytest
 
 from tests.patience import LIMIT
 from winnow.sandbox.runners import monty
+from winnow.sandbox.walls.consequences import WITHOUT
 
 pytestmark = [
     pytest.mark.walls,
@@ -95,7 +96,11 @@ def test_a_server_promises_scripts_for_an_opt_in_with_which_they_start(
 )
 def test_an_opt_in_that_names_more_or_less_is_refused(host: str, accepted: tuple[str, ...]) -> None:
     tier = "namespaces" if host == "no_landlock" else "container"
-    assert f"name exactly these, or the tier {tier}" in _on(host, "start", *accepted)["refused"]
+    refused = _on(host, "start", *accepted)["refused"]
+    more, less = sorted({*accepted} - {*MISSING[host]}), sorted({*MISSING[host]} - {*accepted})
+    differences = [f"also missing: {', '.join(less)}"] * bool(less)
+    differences += [f"named without need: {', '.join(more)}"] * bool(more)
+    assert f"; {'; '.join(differences)}; name exactly the missing walls, or the tier {tier}" in refused
 
 
 @pytest.mark.parametrize("accepted", [(), ("seccomp",)])
@@ -227,9 +232,7 @@ def test_exec_says_once_what_is_refused_and_how_to_accept_the_tier(store: Path) 
     assert (refused.returncode, refused.stderr.count("Operation not permitted")) == (4, 1)
     assert "WINNOW_ALLOW_WEAKER_SANDBOX=container before any command" in refused.stderr
     assert (refused.stderr.count("docs/containers.md"), "sysctl" in refused.stderr) == (1, False)
-    done = _run_there(
-        "docker", "exec", str(script), "--store", str(store), WINNOW_ALLOW_WEAKER_SANDBOX="container"
-    )
+    done = _run_there("docker", "exec", str(script), "--store", str(store), "--allow-weaker-sandbox", "container")
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "result: 2")
 
 
@@ -252,7 +255,75 @@ def test_the_doctor_says_there_what_holds_once_and_what_holds_meanwhile(accepted
     meanwhile = "only the walls of the tier container hold" if accepted else "no script runs here"
     advice = found["interpreter"]["advice"]  # none for a Python without known faults
     assert (f"{meanwhile} meanwhile" in advice) is bool(advice)
-    assert found["not_root"]["detail"] == "not root; another user than the server's only where the server is root"
+    assert (
+        found["not_root"]["detail"]
+        == "not root; another user than the server's only where the server is root and may change it"
+    )
+
+
+BARE_ROOT = (*sorted({*NAMESPACES, "not_root", "process_limit"}),)
+only_root = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="the kernel limits the processes of other users"
+)
+
+
+@only_root
+def test_a_root_that_may_not_change_its_user_lacks_the_limit_of_processes_before_and_after_the_start() -> None:
+    outlook, started = _on("bare_root", "outlook"), _on("bare_root", "start")
+    assert (outlook["possible"], outlook["refused"]) == (False, [*BARE_ROOT])
+    assert sorted(started["missing"]) == [*BARE_ROOT]
+    assert "the limit of user namespaces is " in started["refused"]
+    assert "No space left on device" not in started["refused"]
+
+
+@only_root
+def test_an_opt_in_without_the_limit_of_processes_fails_before_the_start_as_it_does_at_it() -> None:
+    accepted = [wall for wall in BARE_ROOT if wall != "process_limit"]
+    assert _on("bare_root", "outlook", *accepted)["possible"] is False
+    assert "; also missing: process_limit; " in _on("bare_root", "start", *accepted)["refused"]
+    assert _on("bare_root", "outlook", *BARE_ROOT)["possible"] is True
+    assert _on("bare_root", "start", *BARE_ROOT)["result"] == 2
+
+
+@only_root
+def test_the_doctor_there_says_both_ways_and_with_the_opt_in_what_is_not_stopped(store: Path) -> None:
+    names = ",".join(BARE_ROOT)
+    told = _run_there("bare_root", "doctor", "--store", str(store))
+    assert told.stdout.splitlines()[-1] == f"  winnow serve --allow-weaker-sandbox {names}"
+    found = _find_there("bare_root", store, "")
+    advice = found["tier"]["advice"]
+    assert advice.startswith("if you may change how this host or container is started: ")
+    for part in ("docker run --user 1000", f"--allow-weaker-sandbox {names}", "--sandbox monty", "CAP_SETUID"):
+        assert advice.count(part) == 1, part
+    found = _find_there("bare_root", store, names)
+    assert f"scripts run without {', '.join(BARE_ROOT)}, by the operator's choice" in found["tier"]["detail"]
+    assert found["process_limit"]["detail"].endswith("; without it, " + WITHOUT["process_limit"])
+    chosen = _run_there("bare_root", "doctor", "--store", str(store), WINNOW_ALLOW_WEAKER_SANDBOX=names)
+    assert chosen.stdout.splitlines()[-2:] == [
+        "Everything essential is right.",
+        f"Scripts run without {', '.join(BARE_ROOT)}: by the operator's choice (docs/containers.md).",
+    ]
+
+
+def _find_there(host: str, store: Path, accepted: str) -> dict[str, dict[str, Any]]:
+    """The doctor's findings by check."""
+    done = _run_there(host, "doctor", "--json", "--store", str(store), WINNOW_ALLOW_WEAKER_SANDBOX=accepted)
+    return {check["check"]: check for check in json.loads(done.stdout)["checks"]}
+
+
+@only_root
+@pytest.mark.skipif(monty.installed_version() is None, reason=f"the interpreter is missing: {monty.INSTALL}")
+def test_the_smaller_language_there_names_the_one_wall_that_it_lacks_and_runs_with_it_accepted(
+    store: Path,
+) -> None:
+    script = store.parent / "one.py"
+    script.write_text("return 1 + 1")
+    command = ("bare_root", "exec", str(script), "--store", str(store), "--sandbox", "monty")
+    refused = _run_there(*command)
+    assert (refused.returncode, "only Linux limits" in refused.stderr) == (4, False)
+    assert "--sandbox monty --allow-weaker-sandbox process_limit (docs/containers.md)" in refused.stderr
+    done = _run_there(*command, "--allow-weaker-sandbox", "process_limit")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "result: 2")
 
 
 def test_an_audit_there_runs_only_with_the_opt_in_and_its_report_names_what_is_missing() -> None:

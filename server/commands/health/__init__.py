@@ -114,10 +114,10 @@ _REACHABLE_FAULTS: tuple[tuple[str, str, Mapping[tuple[int, int], int]], ...] = 
 def _interpreter(settings: Settings) -> Iterator[Finding]:
     """Known faults of this Python's memory: the fence of scripts is as strong as that is, the walls are not."""
     withheld, reachable = (
-        "; ".join(f"{name} ({what})" for name, what, mended in faults if not _is_mended(mended))
+        ", ".join(f"{name} ({what})" for name, what, mended in faults if not _is_mended(mended))
         for faults in (_MEMORY_FAULTS, _REACHABLE_FAULTS)
     )
-    details = [f"known memory faults: {withheld}; scripts get other code in its place"] * bool(withheld)
+    details = [f"known memory faults, for which scripts get other code: {withheld}"] * bool(withheld)
     details += [f"scripts can reach: {reachable}"] * bool(reachable)
     older = any(_is_newer_better(mended) for _, _, mended in (*_MEMORY_FAULTS, *_REACHABLE_FAULTS))
     meanwhile, is_held = _what_holds(settings)
@@ -134,7 +134,7 @@ def _what_holds(settings: Settings) -> tuple[str, bool]:
     if missing:
         tier = tier_name_of(missing)
         which = f"the walls of the tier {tier}" if tier else "the remaining walls"
-        return f"only {which} hold meanwhile", False
+        return f"scripts run here, and only {which} hold meanwhile", False
     return "the walls of the sandbox hold meanwhile", True
 
 

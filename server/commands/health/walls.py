@@ -20,41 +20,66 @@ GAP = "lacks"
 def _walls(settings: Settings) -> Iterator[Finding]:
     from winnow.sandbox import probe
     from winnow.sandbox.runners.runner_table import MANDATORY_WALLS, tier_of
+    from winnow.sandbox.walls.consequences import WITHOUT
     from winnow.sandbox.walls.namespace_refusals import advise_on_namespaces, read_host_facts
     from winnow.sandbox.walls.tiers import NAMESPACE_WALLS, TIERS, is_accepted
 
     accepted = settings.allow_weaker_sandbox
     walls = asyncio.run(probe(settings.sandbox))
     name = tier_of(settings.sandbox, walls)
-    missing = {wall.name for wall in walls if not wall.stands and not wall.reinforces}
+    lacking = [wall for wall in walls if not wall.stands and not wall.reinforces]
+    missing = {wall.name for wall in lacking}
     accepts = is_accepted(missing, accepted)
-    is_offered = name == "language" or (accepts and not missing & MANDATORY_WALLS)
+    is_offered = accepts and not missing & MANDATORY_WALLS
     granting = advise_on_namespaces(read_host_facts()) if missing & NAMESPACE_WALLS else ""
+    # Of these, the advice is that of the cause, and each advice is given once.
+    others = [wall.advice for wall in lacking if not granting or wall.name not in NAMESPACE_WALLS]
+    grants = "; ".join(filter(None, dict.fromkeys((granting, *others))))
     stands = TIERS[name].stands if name in TIERS else _OTHER_TIERS[name]
-    detail = f"{name}: {stands}; scripts {'run' if is_offered else 'do not run'}"
-    advice = granting if is_offered else _opt_in(missing, granting)
-    yield Finding("walls", "tier", is_offered, detail, advice, essential=False)
+    detail = f"{name}: {stands}; {_describe_scripts(is_offered, missing)}"
+    advice = grants if is_offered else _describe_ways(settings.sandbox, missing, grants)
+    yield Finding("walls", "tier", is_offered and name != "none", detail, advice, essential=False)
     # Who accepts a lesser tier wants scripts; otherwise they are off in such a tier, as they should be.
     lacks = TIERS[name].lacks if name in TIERS and not accepted else frozenset()
     for wall in walls:
         needed = settings.execute_code == "on" and not accepts and not wall.reinforces and wall.name not in lacks
-        advice = _ABOVE if granting and wall.name in missing & NAMESPACE_WALLS else wall.advice
-        yield Finding("walls", wall.name, wall.stands, wall.protects, advice, needed, wall.detail)
+        is_granted = wall.name in missing and (
+            wall.advice in grants or (granting and wall.name in NAMESPACE_WALLS)
+        )
+        advice = _ABOVE if is_granted else wall.advice
+        protects = f"{wall.protects}; without it, {WITHOUT[wall.name]}" if wall.name in missing else wall.protects
+        yield Finding("walls", wall.name, wall.stands, protects, advice, needed, wall.detail)
 
 
 _OTHER_TIERS: Mapping[str, str] = MappingProxyType(
-    {"language": "a smaller language in a process with limits", "none": "too few walls"}
+    {"language": "a smaller language in a process with limits", "none": "too few walls for a tier"}
 )
 _ABOVE = "granted by the commands in the line of the tier"
 
 
-def _opt_in(missing: Collection[str], granting: str) -> str:
+def _describe_scripts(is_offered: bool, missing: Collection[str]) -> str:
+    """Whether scripts run, and by whose choice where walls are missing."""
+    if not is_offered:
+        return "scripts do not run"
+    names = ", ".join(sorted(missing))
+    return (
+        f"scripts run without {names}, by the operator's choice (allow_weaker_sandbox)" if names else "scripts run"
+    )
+
+
+def _describe_ways(runner: str, missing: Collection[str], grants: str) -> str:
     """Advice on getting scripts where these walls are missing, or where none is and some are accepted."""
-    from winnow.server.tools.scripts.opt_in import with_opt_in
+    from winnow.server.tools.scripts.opt_in import describe_opt_in
 
     if not missing:
         return "every wall stands, so accept nothing: take allow_weaker_sandbox back"
-    return with_opt_in(granting or "follow the advice in the lines below", missing)
+    opt_in = describe_opt_in(missing, runner)
+    ways = [f"if you may change how this host or container is started: {grants}"]
+    ways += [f"if you may not: {opt_in}"] * bool(opt_in)
+    if runner != "monty":
+        also = ", here with --allow-weaker-sandbox process_limit" if "process_limit" in missing else ""
+        ways.append(f"or choose the smaller language: winnow serve --sandbox monty{also}")
+    return "; ".join(ways)
 
 
 def _smaller_language(settings: Settings) -> Iterator[Finding]:

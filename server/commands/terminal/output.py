@@ -50,6 +50,16 @@ RunnerOption = Annotated[
     ),
 ]
 
+WeakerSandboxOption = Annotated[
+    str | None,
+    typer.Option(
+        "--allow-weaker-sandbox",
+        metavar="TIER|WALLS",
+        help="accept a lesser tier (container, namespaces), or exactly the walls that are missing: A,B",
+        show_default=False,
+    ),
+]
+
 LimitsOption = Annotated[
     str | None,
     typer.Option(

@@ -229,8 +229,8 @@ class Scripts:
     """Runs the scripts of one server.
 
     ``promised``: whether scripts look possible on this system, before anything is started. ``available``: the same
-    until the sandbox has started, then whether it did; ``why_not`` says which walls are missing and what to do, ""
-    while scripts are promised.
+    until the sandbox has started, then whether it did. ``why_not`` tells operators which walls are missing and
+    what to do, ``brief_why_not`` tells agents which are; both are "" while scripts are promised.
     """
 
     def __init__(self, kb: Knowledge, settings: Settings) -> None:
@@ -241,7 +241,8 @@ class Scripts:
         self._limits = replace(
             self._allowance.limits, wall_seconds=LONGEST_SECONDS, memory_bytes=settings.memory_bytes
         )
-        self.why_not = self._foresee()
+        self.why_not = self.brief_why_not = ""
+        self._foresee()
         self.promised = not self.why_not
         self._sandbox: Sandbox | None = None
         self._is_settled = False
@@ -262,13 +263,14 @@ class Scripts:
         settings = self._settings
         return {"running": running, "waiting": waiting, "workers": settings.workers, "capacity": settings.queue}
 
-    def _foresee(self) -> str:
-        """Why scripts cannot run, as far as is known before the sandbox is started; "" if they look possible."""
+    def _foresee(self) -> None:
+        """Say why scripts cannot run, as far as is known before the sandbox is started."""
         settings = self._settings
         if settings.execute_code == "off":
-            return _SWITCHED_OFF
-        obstacle = find_obstacle(settings.sandbox, settings.allow_weaker_sandbox)
-        return with_opt_in(obstacle.reason, obstacle.missing) if obstacle else ""
+            self.why_not = self.brief_why_not = _SWITCHED_OFF
+        elif obstacle := find_obstacle(settings.sandbox, settings.allow_weaker_sandbox):
+            self.why_not = with_opt_in(obstacle.reason, obstacle.missing, settings.sandbox)
+            self.brief_why_not = obstacle.reason
 
     async def start(self) -> None:
         """Start the sandbox; on failure ``available`` is False and ``why_not`` says why."""
@@ -296,7 +298,8 @@ class Scripts:
         except SandboxUnavailable as problem:
             if self.promised:  # what was foreseen is said by the command that started this server
                 log("execute_code is off on this host", level=logging.WARNING, why=str(problem))
-            self.why_not = with_opt_in(str(problem), problem.missing)
+            self.why_not = with_opt_in(str(problem), problem.missing, self._settings.sandbox)
+            self.brief_why_not = self.brief_why_not or _describe_briefly(problem)
             return
         self._sandbox = sandbox
 
@@ -318,8 +321,8 @@ class Scripts:
         """
         sandbox = self._sandbox
         if sandbox is None:
-            why = self.why_not or "the sandbox has not been started"
-            raise WinnowError("SANDBOX_UNAVAILABLE", f"{why}; winnow doctor shows every wall")
+            why = self.brief_why_not or "the sandbox has not been started"
+            raise WinnowError("SANDBOX_UNAVAILABLE", f"{why}; its operator sees more with winnow doctor")
         seconds = self._settings.wall_seconds if timeout is None else float(timeout)
         # The session of the script's sender, so that direct calls can read what the script found.
         caller = self._kb.caller(client, SCRIPT, secrets.token_hex(8))
@@ -398,6 +401,11 @@ class Scripts:
         if self._sandbox is not None:
             await self._sandbox.close()
             self._sandbox = None
+
+
+def _describe_briefly(problem: SandboxUnavailable) -> str:
+    """Why the sandbox did not start, for agents, who cannot change the host."""
+    return f"walls are missing: {', '.join(problem.missing)}" if problem.missing else "the sandbox did not start"
 
 
 def _cancelled(walls: Sequence[WallReport], meter: _Meter, began: float) -> Outcome:
