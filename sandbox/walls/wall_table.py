@@ -79,7 +79,7 @@ def user_namespace(resources: WallResources) -> None:
 
 
 def _enter_namespace(flag: int, kind: str) -> None:
-    """Enter a namespace. Where the limit of its kind forbids it, the error says so: the kernel's speaks of a disk."""
+    """Enter a namespace. At the limit of its kind the error says so; the kernel's own speaks of a disk."""
     try:
         kernel.unshare(flag)
     except OSError as error:
