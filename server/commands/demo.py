@@ -39,11 +39,11 @@ from winnow.server.commands.terminal.screen import Screen
 from winnow.server.ingest.pipeline import IngestReport
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
-from winnow.server.tools.scripts.opt_in import PAGE
+from winnow.server.tools.scripts.opt_in import PAGE, name_opt_in
 
 app = command()
 
-_NOT_STARTED = "The sandbox did not start; see winnow doctor."
+NOT_STARTED = "The sandbox did not start; see winnow doctor."
 
 ON_YOUR_OWN = """\
 The same over a folder of yours:
@@ -68,11 +68,11 @@ class Demonstration:
 
     @property
     def exit_code(self) -> int:
-        """0 if both answers are right, 1 if one is wrong, 4 if this host cannot run scripts."""
+        """0 if every answer is right, 1 if one is wrong, 4 if the sandbox did not start where it looked possible."""
         arms = [arm for arm in (self.direct, self.scripted) if arm is not None]
         if any(arm.answer != self.truth for arm in arms):
             return FAILED
-        return UNAVAILABLE if self.scripted is None else 0
+        return UNAVAILABLE if self.why_not == NOT_STARTED else 0
 
     def to_json(self) -> dict[str, Any]:
         """The figures, for programs."""
@@ -91,7 +91,8 @@ class Demonstration:
 
 @app.command(
     epilog=examples("winnow demo", "winnow demo --json")
-    + "\n\nExit code: 0 both ways gave the right answer, 1 one did not, 4 this host cannot run scripts.",
+    + "\n\nExit code: 0 both ways gave the right answer, 1 one did not, 4 the sandbox did not start "
+    "although scripts look possible here. Where no script can run, the direct way alone is shown.",
 )
 def demo(store: StoreOption = None, as_json: Json = False) -> None:
     """Index this Python's documentation, then answer one question from it in two ways."""
@@ -155,7 +156,7 @@ async def _run_both_arms(settings: Settings, report: IngestReport, answer: TaskA
 
 
 def _why(settings: Settings) -> str:
-    return explain_no_script(settings) or _NOT_STARTED
+    return explain_no_script(settings) or NOT_STARTED
 
 
 def explain_no_script(settings: Settings) -> str:
@@ -165,12 +166,13 @@ def explain_no_script(settings: Settings) -> str:
     obstacle = find_obstacle(settings.sandbox, settings.allow_weaker_sandbox)
     if obstacle is None:
         return ""
-    tier = tier_name_of(obstacle.missing) if obstacle.missing else ""
-    if not tier:
+    name = name_opt_in(obstacle.missing)
+    if not name:
         return f"{obstacle.reason}; see winnow doctor"
+    tier = tier_name_of(obstacle.missing)
+    behind = f"behind the walls of the tier {tier}" if tier else "without these walls"
     return (
-        f"{obstacle.reason}. To show both ways behind the walls of the tier {tier} ({PAGE}): "
-        f"WINNOW_ALLOW_WEAKER_SANDBOX={tier} winnow demo"
+        f"{obstacle.reason}. To show both ways {behind} ({PAGE}): WINNOW_ALLOW_WEAKER_SANDBOX={name} winnow demo"
     )
 
 
@@ -182,7 +184,7 @@ def _print_result(result: Demonstration, console: Screen) -> None:
         "Tokens are what the model writes and reads. In both ways the same rule picks the answer from the texts."
     )
     if result.scripted is None:
-        unforeseen = f" {_NOT_STARTED}" if result.why_not == _NOT_STARTED else ""
+        unforeseen = f" {NOT_STARTED}" if result.why_not == NOT_STARTED else ""
         console.print(f"\n[bold]No script ran[/bold], so only the direct way was shown.{unforeseen}")
     else:
         _print_script(result.direct, result.scripted, console)

@@ -583,6 +583,16 @@ def test_a_tier_that_the_user_names_is_in_the_entry_and_stays_there(home: Path) 
     assert (refused.returncode, "neither a tier (container, namespaces)" in refused.stderr) == (2, True)
 
 
+@pytest.mark.walls
+def test_an_opt_in_with_which_no_script_runs_here_is_told_before_anything_is_written(home: Path) -> None:
+    """All walls stand here, so that naming one accepts too much."""
+    _, told = setup(home, "codex", "--print", "--allow-weaker-sandbox", "landlock")
+    assert told["notes"] == [
+        "with --allow-weaker-sandbox landlock no script runs on this host: accepted is landlock; named without "
+        "need: landlock; every wall stands, so accept nothing; winnow doctor says what to do"
+    ]
+
+
 def test_a_variable_that_no_file_may_set_is_named_with_the_argument_of_the_entry(home: Path) -> None:
     _, told = setup(home, "codex", "--print", WINNOW_ALLOW_WEAKER_SANDBOX="container", WINNOW_ENABLE_WRITES="true")
     weaker, writes = told["notes"]

@@ -9,8 +9,11 @@ import sys
 
 import pytest
 
+from winnow.server.commands.demo import NOT_STARTED, Demonstration
+from winnow.server.commands.demonstration.client import Arm
 from winnow.server.commands.demonstration.stdlib import ModuleDocs, read_corpus
 from winnow.server.commands.demonstration.task import QUESTION, SCRIPT, SEARCHES, expected_answer, extract_answer
+from winnow.server.ingest.report import IngestReport
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +94,15 @@ def test_the_script_asks_what_the_direct_way_asks() -> None:
     """Both arms send the same searches, and a person would ask this question."""
     assert [query for query in SEARCHES if query not in SCRIPT] == []
     assert QUESTION.endswith("?")
+
+
+@pytest.mark.parametrize(
+    ("why_not", "code"),
+    [("walls are missing: landlock", 0), ("execute_code is switched off", 0), (NOT_STARTED, 4)],
+)
+def test_a_demonstration_without_a_script_fails_only_where_scripts_looked_possible(
+    why_not: str, code: int
+) -> None:
+    right, wrong = Arm(answer={"f": ["E"]}), Arm(answer={"f": ["X"]})
+    assert Demonstration(IngestReport("stdlib"), {"f": ["E"]}, right, None, why_not).exit_code == code
+    assert Demonstration(IngestReport("stdlib"), {"f": ["E"]}, wrong, None, why_not).exit_code == 1

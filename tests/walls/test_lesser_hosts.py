@@ -340,12 +340,26 @@ def test_an_audit_there_runs_only_with_the_opt_in_and_its_report_names_what_is_m
     assert shown.startswith("tier container: attacked without ")
 
 
-def test_the_demonstration_says_there_in_one_sentence_which_command_shows_both_ways() -> None:
+@pytest.mark.parametrize(
+    ("host", "first", "behind", "name"),
+    [
+        ("docker", "empty_root, host_name_namespace", "behind the walls of the tier container", "container"),
+        (
+            "old_docker",
+            "empty_root, host_name_namespace",
+            "without these walls",
+            ",".join(sorted((*NAMESPACES, "landlock"))),
+        ),
+    ],
+)
+def test_the_demonstration_says_there_in_one_sentence_which_command_shows_both_ways(
+    host: str, first: str, behind: str, name: str
+) -> None:
     program = (
         "from winnow.server.commands.demo import explain_no_script; "
         "from winnow.server.settings.loading import load_settings; print(explain_no_script(load_settings()))"
     )
-    command = [sys.executable, str(PROGRAM), "docker", "command", sys.executable, "-c", program]
+    command = [sys.executable, str(PROGRAM), host, "command", sys.executable, "-c", program]
     shown = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=True).stdout
-    assert shown.startswith("walls are missing: empty_root, host_name_namespace")
-    assert shown.endswith("WINNOW_ALLOW_WEAKER_SANDBOX=container winnow demo\n")
+    assert shown.startswith(f"walls are missing: {first}")
+    assert shown.endswith(f"{behind} (docs/containers.md): WINNOW_ALLOW_WEAKER_SANDBOX={name} winnow demo\n")

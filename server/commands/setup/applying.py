@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from winnow.sandbox.runners.availability import find_obstacle
+from winnow.sandbox.runners.runner_table import RUNNERS
 from winnow.server.commands.setup.changes import Home, plan_entry, plan_removal
-from winnow.server.commands.setup.launch import ALLOW_WEAKER, Launch, is_passing, option_for, unseen_variables
+from winnow.server.commands.setup.launch import (
+    ALLOW_WEAKER,
+    Launch,
+    argument_of,
+    is_passing,
+    option_for,
+    unseen_variables,
+)
 from winnow.server.commands.setup.report import FileOutcome, SetupReport
 from winnow.server.errors import WinnowError
 from winnow.server.settings.sources import config_file
+from winnow.server.tools.scripts.opt_in import name_opt_in
 
 if TYPE_CHECKING:
     from winnow.server.commands.setup.handshake import Handshake
@@ -50,11 +61,24 @@ def _notes(launch: Launch, planned: Sequence[Launch]) -> Iterator[str]:
             f"run winnow setup {option}" if flag == ALLOW_WEAKER else "put it there by hand; winnow setup keeps it"
         )
         yield f"{name} {_UNSEEN}, and no file of yours may set it. The entry needs the argument {option}: {how}"
+    yield from dict.fromkeys(filter(None, map(_describe_useless_opt_in, planned)))
     if is_passing(launch):
         yield (
             f"{launch.command} lies in a cache that is emptied from time to time; install for good: "
             "uv tool install winnow-mcp, then set up again"
         )
+
+
+def _describe_useless_opt_in(launch: Launch) -> str:
+    """The sentence about an opt-in for missing walls with which scripts will not run on this host; "" for none."""
+    given = [value for option, value in pairwise(launch.args) if option == ALLOW_WEAKER]
+    runner = argument_of(launch.args, "--sandbox") or "auto"
+    accepted = [name for value in given for name in value.split(",")]
+    if not accepted or runner not in RUNNERS or (obstacle := find_obstacle(runner, accepted)) is None:
+        return ""
+    name = name_opt_in(obstacle.missing)
+    mend = f"run winnow setup {ALLOW_WEAKER} {name}" if name else "winnow doctor says what to do"
+    return f"with {ALLOW_WEAKER} {','.join(given)} no script runs on this host: {obstacle.reason}; {mend}"
 
 
 def _notes_on_variables(outcomes: Sequence[FileOutcome]) -> Iterator[str]:
