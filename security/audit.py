@@ -8,7 +8,9 @@
 An attack on a surface outside the sandbox is tried in two modes: its control, and as "both" the product as it is
 used. In every mode but the control, an attack must end in one of the ways that its first line names, and must not
 achieve its goal. Anything else is a violation. Where a host refuses an attack to every process, as a container
-refuses namespaces, its control is *unproven*: no violation, and no success.
+refuses namespaces, its control is *unproven*: no violation, and no success. Where a host lacks walls without which
+the product does not start what is attacked, a trial that ended for that reason is *not run*: no violation, and no
+success either.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any
 
 from winnow.sandbox import Outcome, Reply, Sandbox, probe
@@ -34,6 +37,15 @@ from .suite import Attack
 
 CONTROL = "control"
 UNPROVEN = "unproven"
+NOT_RUN = "not run"
+# Words of the errors with which the product refuses to start what is attacked, and what then was not there.
+_REFUSALS: Mapping[str, str] = MappingProxyType(
+    {
+        "the walls around its reader are missing here (": "reader walls missing",
+        "SandboxUnavailable: ": "sandbox not started",
+        " does not stand here (": "walls of programs missing",
+    }
+)
 MODES = (CONTROL, *suite.LAYERS)
 AT_ONCE = 2  # with more, attacks on a small machine would time out because of each other
 _CONTROL_SECONDS = 180.0  # long enough for a busy machine: a slow control would prove nothing
@@ -41,17 +53,24 @@ _CONTROL_SECONDS = 180.0  # long enough for a busy machine: a slow control would
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The result of one attack in one mode. ``violation`` is the difference from the claim, "" where none is."""
+    """The result of one attack in one mode. ``violation`` is the difference from the claim, "" where none is.
+
+    ``not_run_for``: the part of the product that did not start here, for a trial that says nothing.
+    """
 
     attack: str
     family: str
     mode: str
     ending: str
     violation: str
+    not_run_for: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return asdict(self)
+        told = asdict(self)
+        if not self.not_run_for:
+            del told["not_run_for"]
+        return told
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +134,16 @@ class Audit:
         """The attacks that this host itself refuses, so that they prove nothing here."""
         return [trial.attack for trial in self.trials if trial.ending == UNPROVEN]
 
+    def not_run(self) -> Mapping[str, list[Trial]]:
+        """The trials that say nothing, because what they attack did not start; by what did not start."""
+        reasons = sorted({trial.not_run_for for trial in self.trials if trial.not_run_for})
+        return {reason: [trial for trial in self.trials if trial.not_run_for == reason] for reason in reasons}
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether every trial could be run, and none is a violation."""
+        return not self.violations() and not self.not_run()
+
     def families(self) -> list[Family]:
         """The rows of the table, by family name."""
         ordered = sorted(self.trials, key=lambda trial: trial.family)
@@ -137,6 +166,7 @@ class Audit:
             "families": [family.to_json() for family in self.families()],
             "violations": [trial.to_json() for trial in self.violations()],
             "unproven": self.unproven(),
+            "not_run": [trial.to_json() for trials in self.not_run().values() for trial in trials],
             "seconds": round(self.seconds, 1),
         }
 
@@ -151,8 +181,8 @@ def _build_columns(trials: Sequence[Trial]) -> Mapping[str, Column]:
 
 def _build_column(trials: Sequence[Trial]) -> Column:
     violations = tuple(trial.attack for trial in trials if trial.violation)
-    unproven = sum(trial.ending == UNPROVEN for trial in trials)
-    return Column(len(trials), len(trials) - len(violations) - unproven, violations)
+    silent = sum(trial.ending in (UNPROVEN, NOT_RUN) for trial in trials)
+    return Column(len(trials), len(trials) - len(violations) - silent, violations)
 
 
 def describe_host() -> dict[str, Any]:
@@ -210,7 +240,8 @@ async def run(
             async with _prepare_attempts(mode, accept_missing) as attempt:
                 trials += await _run_several(attempt, scripts, on_trial)
         surface_attacks = [attack for attack in claimed if not attack.is_script]
-        trials += await _run_several(_attempt_on_surface(mode), surface_attacks, on_trial)
+        attempt_on_surface = _attempt_on_surface(mode, lacks_walls=bool(missing))
+        trials += await _run_several(attempt_on_surface, surface_attacks, on_trial)
     return Audit(tuple(trials), time.monotonic() - started, missing)
 
 
@@ -315,18 +346,30 @@ async def _run_program(
 # --- surfaces outside the sandbox ------------------------------------------------------------------------------
 
 
-def _attempt_on_surface(mode: str) -> Attempt:
-    return _run_surface_control if mode == CONTROL else _run_on_product
+def _attempt_on_surface(mode: str, *, lacks_walls: bool) -> Attempt:
+    """The function that runs one attack. Only a host that lacks walls may leave one not run."""
+    judge = _judge_control if mode == CONTROL else _judge_product
+
+    async def run_one(attack: Attack) -> Trial:
+        ending, reason = await _call(attack, "control" if mode == CONTROL else "surface")
+        trial = judge(attack, ending, reason)
+        cause = find_refusal(reason) if lacks_walls and ending == "error" else ""
+        return replace(trial, ending=NOT_RUN, violation="", not_run_for=cause) if cause else trial
+
+    return run_one
 
 
-async def _run_surface_control(attack: Attack) -> Trial:
-    ending, _ = await _call(attack, "control")
-    violation = "" if ending == _SUCCEEDED else "its control does not succeed, so it proves nothing"
+def find_refusal(reason: str) -> str:
+    """The part of the product that did not start for want of walls, by a trial's error; "" for other errors."""
+    return next((what for words, what in _REFUSALS.items() if words in reason), "")
+
+
+def _judge_control(attack: Attack, ending: str, reason: str) -> Trial:
+    violation = "" if ending == _SUCCEEDED else f"its control does not succeed, so it proves nothing{reason}"
     return Trial(str(attack), attack.family, CONTROL, "succeeded" if not violation else "failed", violation)
 
 
-async def _run_on_product(attack: Attack) -> Trial:
-    ending, reason = await _call(attack, "surface")
+def _judge_product(attack: Attack, ending: str, reason: str) -> Trial:
     violation = "" if ending in attack.verdicts["both"] else f"it ended as {ending}{reason}, not as {suite.HELD}"
     if ending == _SUCCEEDED:
         violation = "it got through"

@@ -68,7 +68,7 @@ class Demonstration:
 
     @property
     def exit_code(self) -> int:
-        """0 if every answer is right, 1 if one is wrong, 4 if the sandbox did not start where it looked possible."""
+        """0 if every answer is right, 1 if one is wrong, 4 if the sandbox did not start where it looked fine."""
         arms = [arm for arm in (self.direct, self.scripted) if arm is not None]
         if any(arm.answer != self.truth for arm in arms):
             return FAILED
@@ -115,7 +115,8 @@ def _run_demo(settings: Settings, console: Screen) -> Demonstration:
         f"{entries:,} classes and functions.\nIndexed in {settings.store}, project {PROJECT}."
     )
     if why_not := explain_no_script(settings):  # said before minutes of work, and not again
-        console.print(f"[bold]No script runs here[/bold], so only the direct way is shown: {escape(why_not)}")
+        told = f"[bold]No script runs here[/bold], so only the direct way is shown: {escape(why_not)}"
+        console.print(told, soft_wrap=True)  # it ends with a command to copy
     report = _index_documentation(settings, documentation)
     console.print(_describe_report(report))
     console.print(f"\n[bold]Question[/bold]  {escape(QUESTION)}\n")

@@ -66,8 +66,8 @@ INTERRUPTED = 130  # as a shell says it of a program that Ctrl-C ended
         "winnow doctor --audit --family network",
         "winnow doctor --soak 10000",
     )
-    + "\n\nExit code: 0 everything essential for the tier of this host is right, 1 something is not, 4 no sandbox "
-    "here to audit.",
+    + "\n\nExit code: 0 everything essential for the tier of this host is right, 1 something is not, or an attack "
+    "could not be tried, 4 no sandbox here to audit.",
 )
 def doctor(
     store: StoreOption = None,
@@ -78,7 +78,10 @@ def doctor(
         bool, typer.Option("--documents", help="list the documents of which little came into the index")
     ] = False,
     audit: Annotated[
-        bool, typer.Option("--audit", help="run every attack on the sandbox of this host; takes minutes")
+        bool,
+        typer.Option(
+            "--audit", help="run every attack on the sandbox of this host; about half an hour on two cores"
+        ),
     ] = False,
     family: Annotated[
         list[str] | None,
@@ -266,7 +269,7 @@ def run_audit(attacks: Sequence[Attack], *, accept_missing: tuple[str, ...], as_
     if not report.is_whole:
         print_to_stderr(_describe_rest(attacks, trials, expected))
         return INTERRUPTED
-    return FAILED if report.violations() else 0
+    return 0 if report.is_clean else FAILED
 
 
 def _describe_rest(attacks: Sequence[Attack], trials: Sequence[Trial], expected: int) -> str:
@@ -341,9 +344,21 @@ def _print_audit(report: Audit) -> None:
         f"{len(report.violations())} violations in {len(report.trials)} trials, {report.seconds:.0f} s",
         "control: attacks that succeed on plain Python; fence, walls, both: attacks held of those claimed",
         *_describe_walls(report),
+        *_describe_not_run(report),
         sep="\n",
         soft_wrap=True,
     )
+
+
+def _describe_not_run(report: Audit) -> Iterator[str]:
+    """The last lines of an audit on a host where the product did not start what is attacked."""
+    not_run = report.not_run()
+    for reason, trials in not_run.items():
+        names = ", ".join(dict.fromkeys(trial.attack for trial in trials))
+        yield f"not run here: {reason}, {count_of(len(trials), 'trial')}: {names}"
+    if not_run:
+        number = sum(map(len, not_run.values()))
+        yield f"{count_of(number, 'trial')} could not run here: this audit is not complete"
 
 
 def _describe_walls(report: Audit) -> Iterator[str]:

@@ -8,7 +8,7 @@ Run as a program, which puts itself behind the filter of HOST and then does one 
     lesser_hosts.py HOST smaller              start the smaller language, accepting nothing
     lesser_hosts.py HOST layers               try each remaining layer alone
     lesser_hosts.py HOST readers              start the children that read files, and parse a page
-    lesser_hosts.py HOST attack_readers       attack those children
+    lesser_hosts.py HOST attack_readers [NAME ...]   attack those children, by all programs or those named
     lesser_hosts.py HOST command WORD ...     run a command there, in place of this program; winnow in this process
     lesser_hosts.py HOST programs             try the walls of programs, and call one
 """
@@ -266,14 +266,16 @@ def _read() -> dict[str, Any]:
         }
 
 
-def _attack_readers() -> dict[str, Any]:
+def _attack_readers(names: Sequence[str]) -> dict[str, Any]:
     from winnow.security import audit, suite
 
-    asked = [attack for attack in suite.read_attacks() if attack.family == "reader_children"]
+    family = [attack for attack in suite.read_attacks() if attack.family == "reader_children"]
+    asked = [attack for attack in family if not names or attack.name in names]
     with warm_starts():  # the template is started here, behind the filter of the host
         report = asyncio.run(audit.run(asked, modes=("both",)))
     told = [f"{trial.attack}: {trial.violation}" for trial in report.violations()]
-    return {"trials": len(report.trials), "violations": told}
+    not_run = {reason: len(trials) for reason, trials in report.not_run().items()}
+    return {"trials": len(report.trials), "violations": told, "not_run": not_run, "clean": report.is_clean}
 
 
 def _execute() -> dict[str, Any]:
@@ -305,7 +307,7 @@ def main(name: str, task: str, accepted: Sequence[str]) -> None:
     told = {"start": lambda: asyncio.run(_start(accepted)), "attack": lambda: asyncio.run(_attack(accepted)),
             "outlook": lambda: _look(accepted),
             "smaller": lambda: asyncio.run(_start((), "monty")),
-            "layers": _layers, "readers": _read, "attack_readers": _attack_readers,
+            "layers": _layers, "readers": _read, "attack_readers": lambda: _attack_readers(accepted),
             "programs": _execute}[task]()  # fmt: skip
     print(json.dumps(told))
 

@@ -105,6 +105,7 @@ def test_the_document_for_programs_has_the_shape_that_is_promised(report: Audit)
         "families",
         "violations",
         "unproven",
+        "not_run",
         "seconds",
     ]
     assert list(document) == names
@@ -138,6 +139,58 @@ def test_an_attack_that_the_host_refuses_to_everybody_is_named_as_unproven(
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["planted", "2", "1/2", "1/1", "2/2", "2/2"]
     assert lines[-3].endswith("proving nothing here: planted/refused_by_host")
+
+
+@pytest.mark.parametrize(
+    ("reason", "what"),
+    [
+        (
+            " (RuntimeError: the walls around its reader are missing here (landlock; see: winnow doctor))",
+            "reader walls missing",
+        ),
+        (
+            " (winnow.sandbox.protocol.outcome.SandboxUnavailable: not every wall stands (x))",
+            "sandbox not started",
+        ),
+        (
+            " (RuntimeError: [LeftOut(why='the wall not_root does not stand here (x); y')])",
+            "walls of programs missing",
+        ),
+        (" (AssertionError)", ""),
+        ("", ""),
+    ],
+)
+def test_a_trial_is_not_run_for_the_errors_with_which_the_product_refuses_to_start(reason: str, what: str) -> None:
+    assert audit.find_refusal(reason) == what
+
+
+REFUSED_TO_START = parse_attack(
+    "planted",
+    "refused_to_start",
+    "# surface: held\nfrom winnow.sandbox import SandboxUnavailable\ndef control():\n    return True\n"
+    "def surface():\n    raise SandboxUnavailable('not every wall stands')\n",
+)
+
+
+def test_a_refused_start_is_a_violation_where_every_wall_stands_and_not_run_where_one_is_missing() -> None:
+    whole = asyncio.run(audit.run([REFUSED_TO_START]))
+    assert [(trial.mode, trial.ending) for trial in whole.violations()] == [("both", "error")]
+    lesser = asyncio.run(audit.run([REFUSED_TO_START], missing=("landlock",)))
+    assert (lesser.violations(), [*lesser.not_run()], lesser.is_clean) == ([], ["sandbox not started"], False)
+    assert lesser.families()[0].to_json()["both"] == {"held": 0, "violations": []}
+
+
+def test_trials_that_could_not_run_are_named_in_the_last_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    trials = (
+        Trial("a/b", "a", "both", "held", ""),
+        Trial("a/c", "a", "both", "not run", "", "reader walls missing"),
+        Trial("a/d", "a", "both", "not run", "", "reader walls missing"),
+    )
+    doctor._print_audit(Audit(trials, 1.0, ("landlock",)))
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "not run here: reader walls missing, 2 trials: a/c, a/d",
+        "2 trials could not run here: this audit is not complete",
+    ]
 
 
 def test_people_see_the_table_and_every_violation(capsys: pytest.CaptureFixture[str]) -> None:

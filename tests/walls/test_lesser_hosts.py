@@ -178,7 +178,12 @@ def test_readers_of_files_use_the_tier_that_stands_and_the_missing_walls_are_nam
 @pytest.mark.parametrize("host", [host for host, tier in READER_TIERS.items() if tier])
 def test_no_attack_by_a_file_gets_through_in_a_lesser_tier(host: str) -> None:
     told = _on(host, "attack_readers")
-    assert (told["violations"], told["trials"] > 25) == ([], True)
+    assert (told["violations"], told["trials"] > 25, told["clean"]) == ([], True, True)
+
+
+def test_attacks_by_files_where_no_reader_starts_are_not_run_and_neither_held_nor_violations() -> None:
+    told = _on("old_docker", "attack_readers", "fork", "network")
+    assert told == {"trials": 2, "violations": [], "not_run": {"reader walls missing": 2}, "clean": False}
 
 
 @pytest.mark.parametrize(
