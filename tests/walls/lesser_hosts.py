@@ -16,6 +16,7 @@ Run as a program, which puts itself behind the filter of HOST and then does one 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import json
 import logging
@@ -213,7 +214,8 @@ def _layers() -> dict[str, Any]:
     """Asset -> the layers that protect it alone, each tested in its own process, with a control without them."""
     known = {wall.name: wall for wall in CHILD_WALLS}
     if os.geteuid() == 0:
-        wall_table.not_root(WallResources(Limits()))
+        with contextlib.suppress(PermissionError):  # a root that may not stays root, and its layers are tried so
+            wall_table.not_root(WallResources(Limits()))
     held: dict[str, list[str]] = {}
     for asset, attempt in _ASSETS.items():
         assert not _is_held((), attempt), f"{asset} is closed here anyway"

@@ -291,6 +291,12 @@ def test_an_opt_in_without_the_limit_of_processes_fails_before_the_start_as_it_d
 
 
 @only_root
+def test_there_files_and_the_network_are_held_by_three_layers_alone_and_processes_by_the_filter() -> None:
+    held = ["landlock", "descriptor_limit", "seccomp"]
+    assert _on("bare_root", "layers") == {"files": held, "network": held, "processes": ["seccomp"]}
+
+
+@only_root
 def test_the_doctor_there_says_both_ways_and_with_the_opt_in_what_is_not_stopped(store: Path) -> None:
     names = ",".join(BARE_ROOT)
     told = _run_there("bare_root", "doctor", "--store", str(store))
