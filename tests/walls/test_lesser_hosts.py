@@ -251,6 +251,37 @@ def test_a_server_there_says_once_as_it_starts_that_scripts_are_off(
     assert all("winnow serve --allow-weaker-sandbox container" in line for line in off)
 
 
+@pytest.mark.parametrize("accepted", ["", "landlock"])
+def test_an_agent_there_learns_which_walls_are_missing_and_none_of_the_operators_commands(
+    accepted: str, store: Path
+) -> None:
+    call = {"name": "execute_code", "arguments": {"code": "return 1"}}
+    handshake = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    lines = [
+        {"id": 1, "method": "initialize", "params": handshake},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": call},
+    ]
+    asked = "".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in lines)
+    serve = ("serve", "--no-daemon", "--store", str(store))
+    command = [sys.executable, str(PROGRAM), "docker", "command", WINNOW, *serve]
+    variables = {**os.environ, "WINNOW_ALLOW_WEAKER_SANDBOX": accepted, "WINNOW_EMBEDDING": "off"}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, text=True, env=variables, **pipes) as server:  # type: ignore[call-overload]
+        server.stdin.write(asked)
+        server.stdin.flush()  # the end of its input would cancel the call
+        told = next(answer for answer in map(json.loads, server.stdout) if answer.get("id") == 2)["error"][
+            "message"
+        ]
+        server.stdin.close()
+    why, _, tools = told.partition("; this server has: ")
+    assert (why, bool(tools)) == (
+        "execute_code is off on this server, and only its operator can change that: walls are missing: "
+        + ", ".join(sorted(NAMESPACES)),
+        True,
+    )
+
+
 @pytest.mark.parametrize("accepted", ["", "container"])
 def test_the_doctor_says_there_what_holds_once_and_what_holds_meanwhile(accepted: str, store: Path) -> None:
     done = _run_there("docker", "doctor", "--json", "--store", str(store), WINNOW_ALLOW_WEAKER_SANDBOX=accepted)

@@ -12,7 +12,7 @@ import re
 import secrets
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
@@ -270,7 +270,7 @@ class Scripts:
             self.why_not = self.brief_why_not = _SWITCHED_OFF
         elif obstacle := find_obstacle(settings.sandbox, settings.allow_weaker_sandbox):
             self.why_not = with_opt_in(obstacle.reason, obstacle.missing, settings.sandbox)
-            self.brief_why_not = obstacle.reason
+            self.brief_why_not = _describe_briefly(obstacle.missing, obstacle.reason)
 
     async def start(self) -> None:
         """Start the sandbox; on failure ``available`` is False and ``why_not`` says why."""
@@ -299,7 +299,9 @@ class Scripts:
             if self.promised:  # what was foreseen is said by the command that started this server
                 log("execute_code is off on this host", level=logging.WARNING, why=str(problem))
             self.why_not = with_opt_in(str(problem), problem.missing, self._settings.sandbox)
-            self.brief_why_not = self.brief_why_not or _describe_briefly(problem)
+            self.brief_why_not = self.brief_why_not or _describe_briefly(
+                problem.missing, "the sandbox did not start"
+            )
             return
         self._sandbox = sandbox
 
@@ -403,9 +405,9 @@ class Scripts:
             self._sandbox = None
 
 
-def _describe_briefly(problem: SandboxUnavailable) -> str:
-    """Why the sandbox did not start, for agents, who cannot change the host."""
-    return f"walls are missing: {', '.join(problem.missing)}" if problem.missing else "the sandbox did not start"
+def _describe_briefly(missing: Collection[str], otherwise: str) -> str:
+    """Why no script runs, for agents: they change neither the host nor the opt-in."""
+    return f"walls are missing: {', '.join(sorted(missing))}" if missing else otherwise
 
 
 def _cancelled(walls: Sequence[WallReport], meter: _Meter, began: float) -> Outcome:
