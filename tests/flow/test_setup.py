@@ -591,6 +591,9 @@ def test_an_opt_in_with_which_no_script_runs_here_is_told_before_anything_is_wri
         "with --allow-weaker-sandbox landlock no script runs on this host: accepted is landlock; named without "
         "need: landlock; every wall stands, so accept nothing; winnow doctor says what to do"
     ]
+    absent = next(client.name for client in CLIENTS if client.name not in NAMES)
+    shown = winnow(home, "setup", absent, "--print", "--allow-weaker-sandbox", "landlock")
+    assert "note: with --allow-weaker-sandbox landlock no script runs on this host: " in shown.stderr
 
 
 def test_a_variable_that_no_file_may_set_is_named_with_the_argument_of_the_entry(home: Path) -> None:

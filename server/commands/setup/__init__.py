@@ -134,6 +134,8 @@ def setup(
         else:
             _print_report(report, launch, machine, only_print=only_print)
             _report_missing(launch, homes, missing, machine)
+            if not report.outcomes:  # of the entry to paste
+                print_to_stderr(*(f"note: {note}" for note in report.notes))
             if is_first and report.ok:
                 _answer_a_question(launch)
         raise typer.Exit(FAILED if missing or not report.ok else 0)
