@@ -20,6 +20,7 @@ from winnow.server.commands.engine import ask_engine, format_waits
 from winnow.server.commands.entry.statistics import ask_servers, summarize_metrics
 from winnow.server.commands.terminal.output import (
     Json,
+    ProjectOption,
     StoreOption,
     command,
     examples,
@@ -30,9 +31,10 @@ from winnow.server.commands.terminal.output import (
 from winnow.server.commands.terminal.stores import require_index
 from winnow.server.errors import WinnowError
 from winnow.server.settings.loading import load_settings
+from winnow.server.settings.project_settings import unknown_project
 from winnow.server.settings.settings import MIB, Settings
 from winnow.server.storage.files.disk_use import measure_parts
-from winnow.server.storage.files.lock import find_holder
+from winnow.server.storage.files.lock import WRITER, find_holder
 from winnow.server.storage.keys.records import KeyText
 from winnow.server.text.sizes import count_of
 from winnow.server.transports.addresses import parse_address
@@ -43,6 +45,10 @@ _SECONDS = 3.0
 _KEY_VARIABLE = "WINNOW_KEY"
 _MOST_PROJECTS = 10
 _MOST_KEY_BYTES = 1_000  # a key has 80
+_INTERRUPTED = (
+    "  its last ingest did not end (it was interrupted, or failed) with {documents} in the index; the same winnow "
+    "ingest again goes on from there"
+)
 
 
 @app.command(
@@ -67,21 +73,23 @@ def stats(
             "--key-file", metavar="FILE", help="file with a key of that server, alone in it", show_default=False
         ),
     ] = None,
+    project: ProjectOption = None,
     store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
     """Count what the store holds, by project, and what its running servers and their engine did.
 
     Servers on this store are found automatically, on any transport. --http asks a server of any store, and needs
-    none here; with --store too, the figures are of both.
+    none here; with --store too, the figures are of both. --project counts the documents of that project alone;
+    bytes on disk and counters of servers are those of all projects.
 
     The store may be in use: only its catalogue is read.
     """
     with report_errors(as_json=as_json):
         figures: dict[str, Any] = {}
-        if store is not None or not http:
-            settings = load_settings(store=store)
-            figures = _collect_figures(settings)
+        if store is not None or project is not None or not http:
+            settings = load_settings(store=store, project=project)
+            figures = _collect_figures(settings, settings.project if project is not None else None)
             figures["servers"] = ask_servers(settings.store)
         figures["server"] = _fetch_health(http, _read_key(key_file)) if http else None
     if as_json:
@@ -91,11 +99,20 @@ def stats(
     print_lines(*(_format_remote(http, figures["server"]) if http else ()))
 
 
-def _collect_figures(settings: Settings) -> dict[str, Any]:
+def _collect_figures(settings: Settings, project: str | None) -> dict[str, Any]:
+    """The figures of the store; of its projects, those of ``project`` alone unless it is None."""
     path = catalogue_path(settings)
     require_index(settings.store)
+    is_written = find_holder(settings.store, WRITER) is not None
     with closing(Catalogue(path)) as catalogue:
-        projects = [asdict(info) for info in catalogue.projects()]
+        names = [info.name for info in catalogue.projects()]
+        projects = [
+            {**asdict(info), "is_interrupted": not is_written and catalogue.has_unfinished_write(info.name)}
+            for info in catalogue.projects()
+            if project in (None, info.name)
+        ]
+    if project is not None and not projects:
+        raise unknown_project(project, names, can_create=False)
     held_by = find_holder(settings.store)
     parts = measure_parts(settings.store)
     return {
@@ -165,14 +182,20 @@ def _format_store(figures: dict[str, Any]) -> list[str]:
     if figures["held_by"]:
         lines.append(f"held by {figures['held_by']}")
     lines += format_waits((figures["engine"] or {}).get("waits", {}))
-    lines += [
-        f"{project['name']}: {project['documents']:,} documents, {project['chunks']:,} chunks, "
-        f"generation {project['generation']}, vectors of {project['embedding'] or 'no single model'}"
-        for project in figures["projects"]
-    ]
+    for project in figures["projects"]:
+        lines += _format_project(project)
     for server in figures["servers"]:
         lines += _format_local(server)
     return lines
+
+
+def _format_project(project: Mapping[str, Any]) -> list[str]:
+    documents, chunks = count_of(project["documents"], "document"), count_of(project["chunks"], "chunk")
+    return [
+        f"{project['name']}: {documents}, {chunks}, generation {project['generation']}, "
+        f"vectors of {project['embedding'] or 'no single model'}",
+        *([_INTERRUPTED.format(documents=documents)] if project["is_interrupted"] else []),
+    ]
 
 
 def _format_remote(address: str, server: dict[str, Any]) -> list[str]:

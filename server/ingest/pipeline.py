@@ -110,6 +110,14 @@ _NO_BIBLIOGRAPHY = (
 _NOT_IN_BIBLIOGRAPHY = "the bibliography has none for them now; if it is not whole, bring it back and ingest again"
 _NAME_TAKEN = "{source} has a document of this name already; ingest this one into another --project"
 _REMADE = "the vectors of {chunks} were lost; they were made again from the text in the store"
+_INTERRUPTED = (
+    "the last ingest into project {project} did not end (it was interrupted, or failed); this one went on from "
+    "the {documents} that were in the index"
+)
+_OUTDATED = (
+    "{files} cannot be read as changed, so searches still give the text of the last reading: {names}; to take "
+    "that text out, delete the file and ingest again"
+)
 _GRAPH_OUTDATED = "the graph is not up to date, the next ingest tries again: {why}"
 
 
@@ -200,6 +208,7 @@ class _IngestRun:
         self._batch_chunks = min(_FIRST_BATCH_CHUNKS, _BATCH_CHUNKS)
         self._skipped: Counter[str] = Counter()
         self._failures: list[IngestFailure] = []
+        self._outdated = Named()
         self._unknown_environments: list[tuple[str, str]] = []
         check_model(target.catalogue, target.project, self._fingerprint)
         self._graph = GraphUpdate(target.project, target.catalogue, target.graph) if target.graph else None
@@ -214,6 +223,8 @@ class _IngestRun:
             target.project,
             Counter(known.source for known in self._by_uri.values()),
         )
+        self._was_interrupted = target.catalogue.has_unfinished_write(target.project)
+        self._kept = len(self._by_uri)
         self._writer.repair(self._meter.advance)
 
     def _mark_altered(self) -> tuple[AlteredDocument, ...]:
@@ -238,7 +249,7 @@ class _IngestRun:
         self._meter.bytes_total = sum(file.size for files in todo for file in files)
         self._meter.report()
         for part, files in zip(parts, todo, strict=True):
-            self.report_listing(part.listing)
+            self.report_listing(part.root.source, part.listing)
             origins = (Origin(file.uri, part.read(file, self._parser), file) for file in files)
             self.index(part.root.source, origins)
             self.delete_missing(part)
@@ -246,7 +257,7 @@ class _IngestRun:
             self.index_references(self._references)
         return self.finish()
 
-    def report_listing(self, listing: Listing) -> None:
+    def report_listing(self, source: str, listing: Listing) -> None:
         """Put unreadable, skipped and ignored files into the report."""
         self._skipped += listing.skipped
         self._ignored += listing.ignored
@@ -254,6 +265,8 @@ class _IngestRun:
         self._hidden.update(listing.hidden)
         for name, reason in listing.unreadable:
             self._fail(name, reason)
+            if (source, name) in self._by_origin:
+                self._outdated.add(name)
 
     def changed_files(self, part: SourcePart) -> list[File]:
         """The files to read: new, changed, with other labels, doubtful, or without vectors of this model."""
@@ -378,6 +391,8 @@ class _IngestRun:
             failures=tuple(self._failures),
             warnings=(
                 *self._parser.wall_warnings,
+                *self._earlier_run(),
+                *self._outdated_documents(),
                 *self._remade_vectors(),
                 *altered,
                 *self._deletions.warnings(),
@@ -393,6 +408,17 @@ class _IngestRun:
             references=self._references.report() if self._references else None,
             reader_tier=self._parser.tier,
         )
+
+    def _earlier_run(self) -> tuple[str, ...]:
+        text = _INTERRUPTED.format(project=self._target.project, documents=count_of(self._kept, "document"))
+        return (text,) if self._was_interrupted else ()
+
+    def _outdated_documents(self) -> tuple[str, ...]:
+        """A warning of files whose documents are not as the files are now, because these cannot be read."""
+        count, names = self._outdated.count, [one_line(name, NAME_CHARS) for name in self._outdated.first]
+        more = ", ..." if count > len(names) else ""
+        text = _OUTDATED.format(files=count_of(count, "file"), names=", ".join(names) + more)
+        return (text,) if count else ()
 
     def _remade_vectors(self) -> tuple[str, ...]:
         count = self._writer.remade
@@ -458,8 +484,10 @@ class _IngestRun:
                     remaining -= prepared.size
                     yield prepared
             is_whole = len(self._failures) == failures
-            known = self._by_origin.get((source, origin.name), []) if is_whole else []
-            deleted = tuple(each.id for each in known if each.uri not in seen)
+            unseen = [each for each in self._by_origin.get((source, origin.name), []) if each.uri not in seen]
+            if unseen and not is_whole:
+                self._outdated.add(origin.name or source)
+            deleted = tuple(each.id for each in unseen) if is_whole else ()
             if not self._deletions.admit(source, len(deleted)):
                 deleted, is_whole = (), False
             yield CompletedOrigin(origin, is_whole, deleted, remaining)

@@ -24,6 +24,10 @@ _REPORT_SECONDS = 0.25
 _SMOOTHING = 0.3
 # Before that share is done, the pace is that of the first file and of the start.
 _LEAST_SHARE = 0.05
+# An estimate is shown once the time of the whole, by the pace so far, has stayed within this factor for so long,
+# and for this share of the time so far: small pages before a large PDF have another pace, and while that is read,
+# the time of the whole grows by a third in the last quarter.
+_STEADY_FACTOR, _STEADY_SECONDS, _STEADY_SHARE = 1.25, 5.0, 0.25
 _MOST_NOTES = 100  # different ones, as a report lists them
 _MOST_COUNTED = 10_000  # different ones: notes name sheets and files, and every file may have a thousand
 _MOST_FILES = 100  # with hidden text, and with pages that are images
@@ -231,17 +235,22 @@ class ProgressMeter:
     bytes: int = 0
     current: str = ""
     reading: ReadingTally = field(default_factory=ReadingTally)
-    began: float = field(default_factory=time.monotonic)
+    clock: Callable[[], float] = time.monotonic
+    began: float = 0.0
     _batch_chunks: int = 0
     _batch_bytes: int = 0
     _computed: int = 0
     _reported: float = 0.0
     _left: tuple[float, float] | None = None  # the last estimate of the seconds left, and when it was made
+    _steady: tuple[float, float] = (0.0, 0.0)  # the seconds of the whole, and since when they are about that many
+
+    def __post_init__(self) -> None:
+        self.began = self.clock()
 
     @property
     def seconds(self) -> float:
         """Seconds since the ingest began."""
-        return time.monotonic() - self.began
+        return self.clock() - self.began
 
     def add(self, entries: Sequence[CatalogueEntry], chunks: int, bytes: int) -> None:
         """Count what a batch has written."""
@@ -259,18 +268,18 @@ class ProgressMeter:
     def advance(self, computed: int) -> None:
         """Count points that were computed for the batch, and report that a few times a second."""
         self._computed += computed
-        if time.monotonic() - self._reported >= _REPORT_SECONDS:
+        if self.clock() - self._reported >= _REPORT_SECONDS:
             self.report()
 
     def report(self) -> None:
         """Report the counts so far."""
-        self._reported = time.monotonic()
+        self._reported = self.clock()
         if self.on_progress:
             self.on_progress(self._progress())
 
     def _progress(self) -> Progress:
         done = self._fraction()
-        left = self._estimate(self.seconds / done * (1 - done)) if done and done >= _LEAST_SHARE else None
+        left = self._estimate(self.seconds / done * (1 - done)) if done and self._is_steady(done) else None
         rate = (self.chunks + self._computed) / max(self.seconds, 1e-9)
         return Progress(
             self.documents,
@@ -286,9 +295,18 @@ class ProgressMeter:
             self._computed,
         )
 
+    def _is_steady(self, done: float) -> bool:
+        """Whether the pace has told for a while how long the whole takes; notes what it tells now."""
+        if done < _LEAST_SHARE or done == 1:
+            return done == 1
+        now, whole, (former, since) = self.clock(), self.seconds / done, self._steady
+        if not former / _STEADY_FACTOR <= whole <= former * _STEADY_FACTOR:
+            self._steady, self._left, since = (whole, now), None, now
+        return now - since >= max(_STEADY_SECONDS, _STEADY_SHARE * self.seconds)
+
     def _estimate(self, left: float) -> float:
         """The seconds left by the pace so far, smoothed: files of one size take very different times."""
-        now = time.monotonic()
+        now = self.clock()
         if self._left is not None:
             expected = max(self._left[0] - (now - self._left[1]), 0.0)
             left = expected + _SMOOTHING * (left - expected)

@@ -13,13 +13,16 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.ingesting import ingest_paths
+from winnow.server.backends.catalogue import Catalogue
 from winnow.server.backends.opening import Backends, open_backends
 from winnow.server.commands.ingest import app
+from winnow.server.commands.stats import app as stats
 from winnow.server.errors import WinnowError
 from winnow.server.ids import document_id
 from winnow.server.ingest.pipeline import IngestReport, Progress, RawDocument, Target, ingest_documents
 from winnow.server.models import Filters
 from winnow.server.settings.loading import load_settings
+from winnow.server.storage.files.store_folder import CATALOGUE
 
 Ingest = Callable[..., IngestReport]
 
@@ -292,6 +295,69 @@ def test_the_command_reports_as_json_and_in_words(tmp_path: Path, docs: Path) ->
     second = CliRunner().invoke(app, arguments)
     assert second.stdout.startswith("p: 0 documents written, 4 unchanged, 0 deleted; 0 chunks in ")
     assert f"not read: bad.md: {BINARY}\n" in second.stdout
+
+
+def test_files_that_one_cause_kept_from_being_read_are_one_line_with_their_names(
+    tmp_path: Path, docs: Path
+) -> None:
+    for name in ("x.md", "y.md", "z.md"):
+        (docs / name).write_bytes(b"\0")
+    (docs / "empty.pdf").write_bytes(b"")
+    shown = CliRunner().invoke(app, [str(docs), "--store", str(tmp_path / "s")]).stdout.splitlines()
+    assert shown[1:4] == [
+        f"3 not read: {BINARY}",
+        "  x.md, y.md, z.md",
+        "not read: empty.pdf: empty; delete it, or copy it here again",
+    ]
+
+
+def test_a_changed_file_that_cannot_be_read_is_named_with_the_old_text_that_searches_give(
+    target: Target, docs: Path
+) -> None:
+    """A new file that cannot be read has no old text; a record that is whole is no old text either."""
+    assert ingest_paths(target, [docs]).warnings == ()
+    (docs / "a.md").write_bytes(b"\0")
+    (docs / "new.md").write_bytes(b"\0")
+    (docs / "c.jsonl").write_text('{"_id": "1", "text": "first record"}\n{"_id": "2"\n')
+    (warning,) = ingest_paths(target, [docs]).warnings
+    assert warning == (
+        "2 files cannot be read as changed, so searches still give the text of the last reading: a.md, c.jsonl; "
+        "to take that text out, delete the file and ingest again"
+    )
+    assert uris(target) == ["a.md", "c.jsonl#1", "c.jsonl#2", "guide/b.md"]
+    (docs / "a.md").unlink()
+    (docs / "c.jsonl").write_text('{"_id": "1", "text": "first record"}\n')
+    assert (ingest_paths(target, [docs]).warnings, uris(target)) == ((), ["c.jsonl#1", "guide/b.md"])
+
+
+def test_an_ingest_that_did_not_end_is_named_by_stats_and_by_the_next_ingest(tmp_path: Path, docs: Path) -> None:
+    place = ["--store", str(tmp_path / "s"), "--project", "p"]
+    CliRunner().invoke(app, [str(docs), *place])
+    with closing(Catalogue(tmp_path / "s" / CATALOGUE)) as catalogue:
+        catalogue.begin_write("p")
+    told = CliRunner().invoke(stats, place).stdout.splitlines()
+    assert told[2] == (
+        "  its last ingest did not end (it was interrupted, or failed) with 4 documents in the index; the same "
+        "winnow ingest again goes on from there"
+    )
+    again = CliRunner().invoke(app, [str(docs), *place]).stdout.splitlines()
+    assert again[-1] == (
+        "the last ingest into project p did not end (it was interrupted, or failed); this one went on from the "
+        "4 documents that were in the index"
+    )
+    assert "did not end" not in CliRunner().invoke(stats, place).stdout
+    assert "did not end" not in CliRunner().invoke(app, [str(docs), *place]).stdout
+
+
+def test_stats_count_one_project(tmp_path: Path, docs: Path) -> None:
+    for project, path in (("p", docs), ("q", docs / "a.md")):
+        CliRunner().invoke(app, [str(path), "--store", str(tmp_path / "s"), "--project", project])
+    place = ["--store", str(tmp_path / "s"), "--project"]
+    counted = json.loads(CliRunner().invoke(stats, [*place, "q", "--json"]).stdout)["projects"]
+    assert [(row["name"], row["documents"]) for row in counted] == [("q", 1)]
+    assert "\nq: 1 document, 1 chunk, generation " in CliRunner().invoke(stats, [*place, "q"]).stdout
+    missing = CliRunner().invoke(stats, [*place, "r"])
+    assert (missing.exit_code, "there is no project 'r'; projects: p, q" in missing.stderr) == (2, True)
 
 
 def test_the_command_fails_when_nothing_could_be_read(tmp_path: Path) -> None:

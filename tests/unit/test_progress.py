@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import pytest
 
@@ -32,18 +33,29 @@ def test_progress_within_a_large_document_is_reported_by_passage() -> None:
     assert (seen[-1].computed, seen[-1].chunks, seen[-1].fraction) == (0, 100, 1.0)
 
 
-def test_there_is_no_estimate_until_a_part_is_done_that_tells_the_pace() -> None:
-    """Reading one file took ten seconds, and its first passages say nothing of the others."""
+def _shown_estimates(fractions: Sequence[float], *, seconds: float) -> list[float | None]:
+    """The estimates of a meter that is at these parts of 1,000 bytes, ``seconds`` after one another."""
     seen: list[Progress] = []
-    meter = ProgressMeter(seen.append, documents_total=1, bytes_total=1_000)
-    meter.began -= 10
-    meter.begin(100, 1_000)
-    meter.advance(1)
-    meter.report()
-    early = seen[-1].seconds_left
-    meter.advance(49)
-    meter.report()
-    assert (early, round(seen[-1].seconds_left or 0)) == (None, 10)
+    now = 0.0
+    meter = ProgressMeter(seen.append, documents_total=1, bytes_total=1_000, clock=lambda: now)
+    meter.begin(1_000, 1_000)
+    for before, fraction in pairwise((0.0, *fractions)):
+        now += seconds
+        meter.advance(round(1_000 * (fraction - before)))
+        meter.report()
+    return [each and round(each) for each in (progress.seconds_left for progress in seen[1::2])]
+
+
+def test_there_is_no_estimate_until_a_part_is_done_that_tells_the_pace() -> None:
+    """The first passages say nothing of the others; a pace that lasts five seconds does."""
+    assert _shown_estimates([0.01, 0.02, 0.04], seconds=10.0) == [None, None, None]
+    assert _shown_estimates([0.1, 0.2, 0.3], seconds=5.0) == [None, 40, 35]
+
+
+def test_there_is_no_estimate_while_the_pace_says_another_time_at_each_report() -> None:
+    """Seven percent were small pages; a large file after them made two minutes into seven."""
+    assert _shown_estimates([0.07] * 40, seconds=3.0) == [None] * 40
+    assert _shown_estimates([0.07, 0.07, 0.2, 0.3, 0.4], seconds=10.0)[-2:] == [93, 79]
 
 
 def test_the_estimate_moves_towards_the_pace_and_does_not_jump() -> None:

@@ -194,10 +194,16 @@ def test_without_walls_only_texts_are_parsed_and_the_reason_names_the_flag(
     )
     with ParserProcess() as readers:
         assert _reason(readers, path, "whole") == (
-            "the walls around its reader are missing here (landlock; see: winnow doctor); to read such files "
-            "without them: --allow-weaker-reader"
+            "the walls around its reader are missing here (see: winnow doctor); to read such files without them, "
+            "at the risk that winnow ingest --help names: --allow-weaker-reader"
         )
-        assert (readers.tier, "are not read here" in readers.wall_warnings[0]) == ("none", True)
+        assert (readers.tier, readers.wall_warnings[0].partition(";")[0]) == (
+            "none",
+            "1 file was not read (PDF, office files, books, mail): walls around their readers are missing here "
+            "(landlock)",
+        )
+        _reason(readers, path, "whole")
+        assert "2 files were not read" in readers.wall_warnings[0]
         (page,) = readers.parse("html", "<title>A page</title><p>Words.</p>", "a.html")
         assert isinstance(page, RawDocument)
         assert (page.title, page.text) == ("A page", "Words.")

@@ -58,7 +58,9 @@ see (white, tiny, off the page) is left out, unless --hidden keep. --ocr reads i
 Both hold for this run: give them again when you ingest again; only what was read of images stays without --ocr.
 On a host that refuses namespaces, or has no Landlock, they are read behind the other walls, and the report names
 that tier. Where too few stand, such files are named in the report, not read; --allow-weaker-reader reads them in a
-process that limits only its memory and time. winnow doctor says what stands and how to get the rest.
+process that limits only its memory and time: a harmful file could then read, change and send all that you can. It
+holds for this run, so files that change are read again only with it. winnow doctor says what stands and how to get
+the rest.
 
 Documents state doc_tag, environment and repository in their front matter or a record's metadata. --doc-tag,
 --environment and --repository are for those that state none, in this run: give them again when you ingest again.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
@@ -15,11 +16,13 @@ from winnow.server.text.printable import one_line
 from winnow.server.text.sizes import count_of, name_counts
 
 if TYPE_CHECKING:
-    from winnow.server.ingest.pipeline import GraphReport, IngestReport
+    from winnow.server.ingest.pipeline import GraphReport, IngestFailure, IngestReport
     from winnow.server.ingest.references.reference_report import NamedReason, ReferenceReport
     from winnow.server.ingest.report import ReadingSummary
 
 _FAILURES_SHOWN = 20
+# Failures of one reason are one line from that many on.
+_LEAST_ALIKE = 3
 _FLAWS_SHOWN = 10
 # Formats of office programs before 2007, and those in which the programs save today.
 _SUCCESSORS = {".doc": ".docx", ".dot": ".docx", ".ppt": ".pptx", ".pps": ".pptx"}
@@ -42,11 +45,7 @@ def print_report(report: IngestReport, settings: Settings, *, as_json: bool) -> 
         f"unchanged, {report.deleted:,} deleted; {chunks} in {report.seconds:.1f} s{rate}"
     )
     print_lines(*_format_left_out(report))
-    for failure in report.failures[:_FAILURES_SHOWN]:
-        print_lines(f"not read: {one_line(failure.name)}: {one_line(failure.reason)}")
-    if len(report.failures) > _FAILURES_SHOWN:
-        print_lines(f"... and {len(report.failures) - _FAILURES_SHOWN:,} more; --json lists all")
-        print_lines(*_format_flaws(report))
+    print_lines(*_format_failures(report.failures))
     print_lines(*map(complete, _format_reading(report.reading)))
     print_lines(*map(complete, _format_advice(report)))
     if report.references:
@@ -85,11 +84,27 @@ def _first(names: Sequence[str], count: int) -> str:
     return ", ".join([*map(one_line, names), *(["..."] if count > len(names) else [])])
 
 
-def _format_flaws(report: IngestReport) -> Iterator[str]:
+def _format_failures(failures: Sequence[IngestFailure]) -> Iterator[str]:
+    """Lines for what was not read: a line for all that have one reason, and for each of the others."""
+    counts = Counter(failure.reason for failure in failures).most_common(_FLAWS_SHOWN)
+    common = {reason: count for reason, count in counts if count >= _LEAST_ALIKE}
+    for reason, count in common.items():
+        alike = [each.name for each in failures if each.reason == reason]
+        yield f"{count:,} not read: {one_line(reason)}"
+        yield f"  {_first(alike[:_FAILURES_SHOWN], count)}"
+    single = [each for each in failures if each.reason not in common]
+    for failure in single[:_FAILURES_SHOWN]:
+        yield f"not read: {one_line(failure.name)}: {one_line(failure.reason)}"
+    if len(single) > _FAILURES_SHOWN:
+        yield f"... and {len(single) - _FAILURES_SHOWN:,} more; --json lists all"
+        yield from _format_flaws(single)
+
+
+def _format_flaws(failures: Sequence[IngestFailure]) -> Iterator[str]:
     """The number of files that were not read, by reason."""
     from winnow.server.ingest.report import group_failures
 
-    groups = group_failures(report.failures)
+    groups = group_failures(failures)
     for reason, count in groups[:_FLAWS_SHOWN]:
         yield f"  {count:,} not read: {one_line(reason)}"
     if len(groups) > _FLAWS_SHOWN:

@@ -65,16 +65,18 @@ _LARGEST_BIBLIOGRAPHY_BYTES = 32 * _MIB
 _NOT_A_BIBLIOGRAPHY = "not a bibliography; its name must end in {suffixes}"
 _INVALID = "its parser returned an invalid answer"
 _NO_WALLS = (
-    "the walls around its reader are missing here ({why}; see: winnow doctor); to read such files without them: "
-    "--allow-weaker-reader"
+    "the walls around its reader are missing here (see: winnow doctor); to read such files without them, at the "
+    "risk that winnow ingest --help names: --allow-weaker-reader"
 )
 _LESSER_TIER = (
     "files were read behind the walls of the tier {tier!r}, not all of them ({stands}); winnow doctor says how to "
     "get the others"
 )
 _UNREAD = (
-    "PDF, office files, books and mail are not read here: the walls around their readers are missing ({why}); "
-    "winnow doctor says how to get them"
+    "{files} not read (PDF, office files, books, mail): walls around their readers are missing here ({why}); "
+    "winnow doctor says how to get them. --allow-weaker-reader reads such files without them, in a process that "
+    "limits only its memory and time: a harmful file could then read, change and send all that you can; use it "
+    "for files whose origin you trust"
 )
 _UNWALLED = "files were read without walls, as allow_weaker_reader allows ({why}); a harmful one has your rights"
 _LATE_IMPORT = (
@@ -119,6 +121,7 @@ class ParserProcess:
         # The walls that files met: the name of a tier, "none", or "" where no file needed them.
         self.tier = ""
         self.wall_warnings: tuple[str, ...] = ()
+        self._refused = 0  # files that were not read for want of walls
         self._confined = ConfinedProcess()
         # The readers that were tried on the last file, each with why it failed, "" where it did not.
         self.tried: list[tuple[str, str]] = []
@@ -281,16 +284,19 @@ class ParserProcess:
         if self._walled.children:
             self._walled.children.expect(tasks)
         if needs_walls:
+            is_refused = self._walled.children is None and not self._allows_weaker
+            self._refused += is_refused
             self._note_tier(self._walled)
-            if self._walled.children is None and not self._allows_weaker:
-                raise UnreadableFile(_NO_WALLS.format(why=self._walled.missing))
+            if is_refused:
+                raise UnreadableFile(_NO_WALLS)
         return self._walled.children or self._confined
 
     def _note_tier(self, started: StartedChildren) -> None:
         self.tier = started.tier or "none"
         if started.children is None:
             text = _UNWALLED if self._allows_weaker else _UNREAD
-            self.wall_warnings = (text.format(why=started.missing),)
+            files = count_of(self._refused, "file was", "files were")
+            self.wall_warnings = (text.format(files=files, why=started.missing),)
         elif started.missing:
             self.wall_warnings = (_LESSER_TIER.format(tier=started.tier, stands=TIERS[started.tier].stands),)
 
