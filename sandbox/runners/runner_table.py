@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from winnow.sandbox.protocol.limits import Layers, Limits
 from winnow.sandbox.protocol.outcome import SandboxUnavailable, WallReport
-from winnow.sandbox.walls.tiers import find_tier
+from winnow.sandbox.walls.tiers import NO_TIER, find_tier
 
 from .runner import Runner
 
@@ -57,7 +57,7 @@ def tier_of(name: str, walls: tuple[WallReport, ...]) -> str:
     if name != "auto":
         return "none" if missing else "language"
     tier = find_tier(missing)
-    return tier.name if tier else "none"
+    return tier.name if tier else NO_TIER
 
 
 async def start_runner(name: str, limits: Limits, layers: Layers, children: int) -> Runner:

@@ -45,6 +45,9 @@ NAMESPACES = Tier(
 # The first one whose walls stand is the tier of a host.
 TIERS: Mapping[str, Tier] = MappingProxyType({tier.name: tier for tier in (FULL, CONTAINER, NAMESPACES)})
 
+# In reports, the tier of a host where too few walls stand.
+NO_TIER = "none"
+
 
 def find_tier(missing: Iterable[str]) -> Tier | None:
     """The tier of a host where these walls are missing; None where too few stand."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -17,15 +19,20 @@ import pytest
 
 from tests.flow.test_stdio import WINNOW
 from tests.patience import LIMIT
+from tests.pdf_files import PdfFile, build_pdf, paragraph
 from winnow.server.commands.setup.applying import set_up
 from winnow.server.commands.setup.changes import find_homes, plan_entry
 from winnow.server.commands.setup.clients import CLIENTS
 from winnow.server.commands.setup.diagnosis import examine_clients, finding_of
+from winnow.server.commands.setup.first_run import offer_index
 from winnow.server.commands.setup.handshake import Handshake
 from winnow.server.commands.setup.launch import Launch
 from winnow.server.commands.setup.machine import Machine, System
 from winnow.server.commands.terminal.console_script import find_console_script
 from winnow.server.commands.terminal.findings import Finding
+from winnow.server.ingest.children import parser
+from winnow.server.ingest.children.reader_pool import StartedChildren
+from winnow.server.settings.settings import Settings
 
 NOTE = "# Backups\n\nBackups are encrypted with age before they leave the house.\n"
 # Files of clients, as their documentation has them, below the home folder.
@@ -531,12 +538,12 @@ def test_the_doctor_says_where_two_files_of_a_client_start_different_servers(tmp
 # --- a terminal ---------------------------------------------------------------------------------------------
 
 
-def answers_at_a_terminal(home: Path, answers: list[str]) -> Iterator[str]:
+def answers_at_a_terminal(home: Path, answers: list[str], *clients: str, code: int = 0) -> Iterator[str]:
     """What the command shows on a terminal whose user gives these answers, part after part."""
     process, screen = pty.fork()
     if process == 0:
         os.chdir(home)
-        os.execve(WINNOW, ["winnow", "setup", "codex"], environment(home, TERM="dumb"))
+        os.execve(WINNOW, ["winnow", "setup", *clients], environment(home, TERM="dumb"))
     end, waiting = time.monotonic() + LIMIT, b""
     while time.monotonic() < end:
         if not select.select([screen], [], [], LIMIT)[0]:
@@ -551,12 +558,12 @@ def answers_at_a_terminal(home: Path, answers: list[str]) -> Iterator[str]:
             os.write(screen, f"{answers.pop(0)}\n".encode())
             waiting = b""
     os.close(screen)
-    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == code
 
 
 def test_a_first_run_at_a_terminal_indexes_a_folder_and_answers_a_question(home: Path) -> None:
     write(home / "pages" / "backups.md", NOTE)
-    shown = "".join(answers_at_a_terminal(home, ["~/nowhere", "~/pages", "how are backups encrypted?"]))
+    shown = "".join(answers_at_a_terminal(home, ["~/nowhere", "~/pages", "how are backups encrypted?"], "codex"))
     assert f"there is no {home}/nowhere" in shown
     assert "default: 1 document written" in shown
     assert "Codex  added to" in shown
@@ -564,8 +571,41 @@ def test_a_first_run_at_a_terminal_indexes_a_folder_and_answers_a_question(home:
     assert "Backups are encrypted with age before they leave the house." in shown.rpartition("encrypted?")[2]
 
 
+def test_a_first_run_without_a_client_answers_a_question_all_the_same(tmp_path: Path) -> None:
+    write(tmp_path / "pages" / "backups.md", NOTE)
+    write(tmp_path / ".config" / "winnow" / "winnow.toml", 'daemon = "off"\nembedding = "off"\n')
+    shown = "".join(answers_at_a_terminal(tmp_path, ["~/pages", "how are backups encrypted?"], code=1))
+    assert "Clients on this machine: none." in shown
+    assert "no client was found on this machine, so nothing was written" in shown
+    assert "Backups are encrypted with age before they leave the house." in shown.rpartition("encrypted?")[2]
+
+
+@pytest.mark.parametrize(("answer", "written"), [("y", [1, 1]), ("", [1])])
+def test_a_first_run_tells_the_risk_of_reading_without_walls_and_asks(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    answer: str,
+    written: list[int],
+) -> None:
+    (tmp_path / "pages").mkdir()
+    write(tmp_path / "pages" / "backups.md", NOTE)
+    (tmp_path / "pages" / "report.pdf").write_bytes(
+        build_pdf(PdfFile([paragraph(72, 760, ["The vault is locked at night."] * 3)]))
+    )
+    monkeypatch.setattr(
+        parser, "start_walled_children", lambda options, tasks: StartedChildren(options, None, "landlock")
+    )
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{tmp_path}/pages\n{answer}\n"))
+    settings = Settings(store=tmp_path / "store", embedding="off", daemon="off")
+    assert offer_index(settings)
+    shown = capsys.readouterr().out
+    assert [int(count) for count in re.findall(r"default: (\d) document", shown)] == written
+    assert "a harmful file could then read, change and send all that you can" in shown.rpartition("Read them")[0]
+
+
 def test_a_first_run_at_a_terminal_without_a_folder_says_the_commands(home: Path) -> None:
-    shown = "".join(answers_at_a_terminal(home, [""]))
+    shown = "".join(answers_at_a_terminal(home, [""], "codex"))
     assert "  winnow ingest FOLDER" in shown
     assert "Codex  added to" in shown
     assert "A question" not in shown

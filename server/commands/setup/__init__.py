@@ -63,6 +63,9 @@ kept beside it. A file that does not parse is never touched. --remove takes the 
 --skills writes agent skills in place of the entry: the playbook, writing scripts, cited answers and literature
 notes, into the folder from which a client reads the user's skills. A skill that was changed since is left alone.
 
+On a terminal it asks for a folder where no documents are indexed yet, and answers a question of yours, also where
+no client was found. Without a terminal it asks nothing, and names the commands and their options.
+
 Exit code: 0 all is as it should be; 1 a file or the server is not, or no client was found; 2 for usage.
 
 """ + examples(
@@ -136,7 +139,7 @@ def setup(
             _report_missing(launch, homes, missing, machine)
             if not report.outcomes:  # of the entry to paste
                 print_to_stderr(*(f"note: {note}" for note in report.notes))
-            if is_first and report.ok:
+            if is_first and (report.ok or not homes):
                 _answer_a_question(launch)
         raise typer.Exit(FAILED if missing or not report.ok else 0)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from winnow.sandbox.walls.tiers import NO_TIER
 from winnow.server.backends.models.embedders import install_model
 from winnow.server.commands.ingest.by_engine import run_ingest
 from winnow.server.commands.ingest.report import print_report
@@ -17,6 +18,12 @@ from winnow.server.ingest.selection.request import IngestRequest
 from winnow.server.settings.settings import Settings
 
 _ATTEMPTS = 3
+_WEAKER = (
+    "PDF, office files, books and mail of this folder were not read: the walls that they are parsed behind are "
+    "missing here (winnow doctor says how to get them).",
+    "Without walls they are read in a process that limits only its memory and time: a harmful file could then "
+    "read, change and send all that you can. Say yes for files whose origin you trust.",
+)
 _USUAL_PROJECT = Settings.model_fields["project"].default
 
 
@@ -32,6 +39,9 @@ def describe_two_commands(settings: Settings) -> list[str]:
         f"No documents are indexed in {settings.store} yet. Index a folder of yours:",
         "  winnow model install",
         f"  winnow ingest FOLDER{project}{store_option(settings.store)}",
+        f'  winnow quote "QUESTION"{project}{store_option(settings.store)}',
+        "Where the report says that walls around readers are missing, PDF and office files are read with",
+        "--allow-weaker-reader alone; winnow ingest --help says what that risks.",
     ]
 
 
@@ -47,9 +57,19 @@ def offer_index(settings: Settings) -> bool:
         return False
     if settings.embedding != "off":
         _install_model(settings)
-    print_report(run_ingest(settings, IngestRequest(paths=(folder,))), settings, as_json=False)
+    request = IngestRequest(paths=(folder,))
+    report = run_ingest(settings, request)
+    print_report(report, settings, as_json=False)
+    if report.reader_tier == NO_TIER and not settings.allow_weaker_reader and _accepts_weaker_reader():
+        weaker = settings.model_copy(update={"allow_weaker_reader": True})
+        print_report(run_ingest(weaker, request), weaker, as_json=False)
     print_lines("")
     return True
+
+
+def _accepts_weaker_reader() -> bool:
+    print_lines("", *_WEAKER)
+    return typer.confirm("Read them without walls?", default=False)
 
 
 def _install_model(settings: Settings) -> None:

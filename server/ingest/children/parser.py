@@ -22,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from winnow.sandbox.walls.tiers import TIERS
+from winnow.sandbox.walls.tiers import NO_TIER, TIERS
 from winnow.server.bibliographies.packing import SUFFIXES, Bibliography, unpack
 from winnow.server.ingest.children import answers
 from winnow.server.ingest.children.confined_process import ConfinedProcess
@@ -292,7 +292,7 @@ class ParserProcess:
         return self._walled.children or self._confined
 
     def _note_tier(self, started: StartedChildren) -> None:
-        self.tier = started.tier or "none"
+        self.tier = started.tier or NO_TIER
         if started.children is None:
             text = _UNWALLED if self._allows_weaker else _UNREAD
             files = count_of(self._refused, "file was", "files were")
