@@ -60,6 +60,8 @@ def migrate(
     A folder gets documents, settings, graph, vectors and watched sources; a backup takes claims, keys and jobs
     there. A server gets only vectors; the folder keeps the rest. An interrupted run can be resumed; run again
     after an ingest, it updates the target.
+
+    The store must not be in use: end its servers, and run winnow engine stop. winnow backup works while they run.
     """
     with report_errors(as_json=as_json):
         settings = load_settings(store=store)

@@ -26,10 +26,13 @@ from winnow.server.claims.store import Notebook
 from winnow.server.commands.backups import backup, restore
 from winnow.server.commands.health.primary_data import CHECKS
 from winnow.server.commands.terminal.findings import Finding
-from winnow.server.ingest.pipeline import Target
+from winnow.server.ingest.children import parser
+from winnow.server.ingest.children.reader_pool import StartedChildren
+from winnow.server.ingest.pipeline import RawDocument, Target, ingest_documents
 from winnow.server.jobs.job_files import JobFiles
 from winnow.server.jobs.records import JobRequest, new_job
 from winnow.server.jobs.watching.sources import WatchedSource, change_sources, read_sources
+from winnow.server.models import Reading
 from winnow.server.projects.backup.archive import MANIFEST, BackupManifest, JobsPart
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.project_settings import ProjectSettings
@@ -180,6 +183,49 @@ def test_a_bibliography_that_left_no_document_is_asked_for_and_a_watched_one_nam
     change_sources(tmp_path / "store", lambda before: [*before, other])
     steps = [command.format(library.file), f"winnow watch --store {new}"]
     assert _next_after(tmp_path / "2.backup", tmp_path / "store", new) == steps
+
+
+def test_each_next_command_reads_the_files_as_they_were_read(
+    target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Run as it was printed, a command without the option left six of ten files out where walls are missing."""
+    readings = {
+        "scans": Reading("liteparse", 2, needs_ocr=(1,), ocr_pages=1),
+        "plain": Reading("liteparse", 2, hidden_runs=1),
+        "seen": Reading("liteparse", 2, hidden_runs=1, hidden_kept=True),
+        "text": None,
+    }
+    for name, reading in readings.items():
+        raw = RawDocument(f"{name}.pdf", "pdf", name, "A text.", reading=reading)
+        ingest_documents(target, f"/docs/{name}", [raw])
+    monkeypatch.setattr(
+        parser, "start_walled_children", lambda options, tasks: StartedChildren(options, None, "landlock")
+    )
+    assert run(backup.app, tmp_path / "b", "--store", tmp_path / "store")[0] == 0
+    told = run(restore.app, tmp_path / "b", "--store", tmp_path / "new")[1]
+    assert told["next"] == [
+        f"winnow ingest /docs/{name} --project p{options} --store {tmp_path}/new"
+        for name, options in (
+            ("plain", " --allow-weaker-reader"),
+            ("scans", " --ocr --allow-weaker-reader"),
+            ("seen", " --hidden keep --allow-weaker-reader"),
+            ("text", ""),
+        )
+    ]
+    assert ["a harmful file could then read" in note for note in told["notes"]] == [False, True]
+    monkeypatch.setenv("WINNOW_ALLOW_WEAKER_READER", "on")
+    told = run(restore.app, tmp_path / "b", "--store", tmp_path / "new")[1]
+    assert ([" --allow" in step for step in told["next"]], len(told["notes"])) == ([False] * 4, 1)
+
+
+def test_both_commands_say_what_is_not_in_the_file_and_how_to_copy_it(store: Path, tmp_path: Path) -> None:
+    made = CliRunner().invoke(backup.app, [str(tmp_path / "b"), "--store", str(store)]).stdout
+    done = CliRunner().invoke(restore.app, [str(tmp_path / "b"), "--store", str(tmp_path / "new")]).stdout
+    line = (
+        "not in it: documents, passages and vectors, which winnow ingest makes again from your files; to copy "
+        "them too: winnow migrate --to DIR, while the store is not in use"
+    )
+    assert [line in shown.splitlines() for shown in (made, done)] == [True, True]
 
 
 def test_a_next_command_of_the_default_store_names_no_store(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from winnow.server.commands.backups.counts import describe_counts
+from winnow.server.commands.backups.counts import NOT_IN_IT, describe_counts
 from winnow.server.commands.terminal.output import (
     Json,
     StoreOption,
@@ -26,8 +26,11 @@ app = command()
 _EPILOG = """
 The file has the claims with their history, the settings of projects and the names of what was ingested into them,
 the watched sources (folders, bibliographies, libraries of Zotero), the access keys as the store has them, and the
-jobs. It has no documents: those are made again from your files by winnow ingest. Nor has it your winnow.toml and
-the audit files. Servers may go on meanwhile. The file is for its owner alone: keep it so.
+jobs. It has no documents, passages and vectors: those are made again from your files by winnow ingest; winnow
+migrate --to DIR copies them. Nor has it your winnow.toml and the audit files. The file is for its owner alone:
+keep it so.
+
+Servers and the engine of the store may go on meanwhile, unlike with winnow migrate.
 
 """ + examples(
     "winnow backup winnow-2026-11.backup", "winnow backup /mnt/backup/winnow.backup --store ~/team --json"
@@ -52,6 +55,7 @@ def backup(
     where = store_option(settings.store)
     print_lines(
         f"{one_line(str(file))}: {describe_counts(report)} ({report.bytes:,} bytes)",
+        NOT_IN_IT,
         *(
             f"not in it: the documents of project {name}, which were imported; keep their archive, or run: "
             f"winnow project export {name} FILE{where}"

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from winnow.server.text.sizes import count_of
+
+NOT_IN_IT: Final = (
+    "not in it: documents, passages and vectors, which winnow ingest makes again from your files; to copy them "
+    "too: winnow migrate --to DIR, while the store is not in use"
+)
 
 
 class BackupCounts(Protocol):

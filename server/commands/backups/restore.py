@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from winnow.server.commands.backups.counts import describe_counts
+from winnow.server.commands.backups.counts import NOT_IN_IT, describe_counts
 from winnow.server.commands.terminal.output import (
     Json,
     StoreOption,
@@ -22,7 +22,9 @@ from winnow.server.commands.terminal.output import (
 )
 from winnow.server.commands.terminal.stores import store_option
 from winnow.server.errors import WinnowError
+from winnow.server.projects.backup.reading_options import OPTIONS
 from winnow.server.settings.loading import load_settings
+from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import one_line
 
 if TYPE_CHECKING:
@@ -30,6 +32,14 @@ if TYPE_CHECKING:
 
 app = command()
 
+_FORGOTTEN = (
+    "labels, passwords and --no-ignore of earlier ingests are not remembered: add to the commands "
+    "those that you gave"
+)
+_WEAKER = (
+    "the commands have --allow-weaker-reader because walls around readers are missing here: a harmful file could "
+    "then read, change and send all that you can; leave it out for files whose origin you do not trust"
+)
 _EPILOG = """
 The whole file is checked before anything is written; one that is damaged, or of a later version of winnow, is
 refused. Where the store has other settings, sources, keys, jobs or claims than the file, nothing is restored,
@@ -39,8 +49,10 @@ interruption run the same command again. End the store's servers first (and: win
 A key that the store has revoked or removed stays revoked, whatever the backup says, and a secret that was rotated
 since stays. The report names such keys, and those that are active again because the store had lost its keys.
 
-Restored quotes count as unchecked until the next ingest or winnow claims check. Documents are not in the file: the
-last lines name what to ingest again.
+Restored quotes count as unchecked until the next ingest or winnow claims check. Documents, passages and vectors
+are not in the file: the last lines name what to ingest again, with --references, --ocr and --hidden keep where the
+documents had them. Where walls around readers are missing here, they have --allow-weaker-reader for sources with
+PDF, office files and the like; winnow ingest --help says what that risks. Labels and passwords are not remembered.
 
 """ + examples("winnow restore winnow-2026-11.backup", "winnow restore winnow.backup --store ~/team --replace")
 
@@ -77,12 +89,21 @@ def restore(
         except OSError as error:
             raise WinnowError("NOT_FOUND", f"{file} cannot be read: {error.strerror or error}") from None
     where = store_option(settings.store)
-    steps = _next_steps(backup, where)
+    is_weaker = _needs_weaker_reader(backup, settings)
+    steps = _next_steps(backup, where, weaker=is_weaker)
+    notes = [_FORGOTTEN, *([_WEAKER] if is_weaker else [])] if steps else []
     if as_json:
         kept = [str(path) for path in report.kept]
         made_at = backup.archive.manifest.made_at
         print_json(
-            {"store": str(settings.store), "made_at": made_at, **asdict(report), "kept": kept, "next": steps}
+            {
+                "store": str(settings.store),
+                "made_at": made_at,
+                **asdict(report),
+                "kept": kept,
+                "next": steps,
+                "notes": notes,
+            }
         )
         return
     print_lines(
@@ -93,6 +114,8 @@ def restore(
             f"key {name} is active again; revoke it if it was revoked since: winnow key revoke {name}{where}"
             for name in report.reactivated
         ),
+        NOT_IN_IT,
+        *notes,
         *(f"next: {step}" for step in steps),
     )
 
@@ -107,8 +130,19 @@ def _refuse_running_servers(store: Path) -> None:
         )
 
 
-def _next_steps(backup: Backup, where: str) -> list[str]:
-    """The commands that make the documents again. Sources that are watched are read by their watcher."""
+def _needs_weaker_reader(backup: Backup, settings: Settings) -> bool:
+    """Whether files that the backup's documents came from are read here only where a command allows it."""
+    from winnow.server.ingest.children.parser import try_walls
+
+    has_formats = any(backup.read_with.values())
+    return has_formats and not settings.allow_weaker_reader and not try_walls().tier
+
+
+def _next_steps(backup: Backup, where: str, *, weaker: bool) -> list[str]:
+    """The commands that make the documents again. Sources that are watched are read by their watcher.
+
+    ``weaker``: walls around readers are missing here, so that files of other formats than text need an option.
+    """
     steps = list[str]()
     for project, sources in sorted(backup.ingested_from.items()):
         references = backup.references[project]
@@ -122,8 +156,11 @@ def _next_steps(backup: Backup, where: str) -> list[str]:
         named = {references[source] for source in rest if references.get(source, source) != source}
         known = sorted(source for source, reference in references.items() if reference == source)
         unnamed = (source for source in rest if source not in named)
-        found = [_step_of(source, project, references.get(source), known) for source in unnamed]
-        steps += [f"winnow {command}{where}{note}" for command, note in found if command]
+        for source in unnamed:
+            command, note = _step_of(source, project, references.get(source), known)
+            facts = backup.read_with[project].get(source, ()) if command.startswith("ingest") else ()
+            options = "".join(f" {OPTIONS[fact]}" for fact in facts if fact != "formats" or weaker)
+            steps += [f"winnow {command}{options}{where}{note}"] if command else []
     return [*steps, *([f"winnow watch{where}"] if backup.sources else [])]
 
 

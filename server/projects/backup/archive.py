@@ -29,6 +29,7 @@ from winnow.server.claims.exchange import MAX_LINE_BYTES
 from winnow.server.jobs.records import Job
 from winnow.server.jobs.watching.sources import WatchedSource
 from winnow.server.models import PROJECT_NAME
+from winnow.server.projects.backup.reading_options import ReadingFact
 from winnow.server.projects.checked_archive import MANIFEST, ArchiveKind, CheckedArchive
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.settings.project_settings import ProjectSettings
@@ -82,7 +83,8 @@ class BackupManifest(BaseModel):
 class BackedProject(BaseModel):
     """A project: its settings, and the names of the sources that its documents came from.
 
-    ``references``: see ``pair_references``; None in a backup of a version that did not note them.
+    ``references``: see ``pair_references``; None in a backup of a version that did not note them. ``read_with``:
+    see ``collect_facts``.
     """
 
     model_config = _STRICT
@@ -91,6 +93,7 @@ class BackedProject(BaseModel):
     settings: ProjectSettings | None = None
     ingested_from: Annotated[tuple[_Source, ...], Field(max_length=100_000)] = ()
     references: Annotated[dict[_Source, _Source], Field(max_length=100_000)] | None = None
+    read_with: Annotated[dict[_Source, tuple[ReadingFact, ...]], Field(max_length=100_000)] = {}
 
 
 class ProjectsPart(BaseModel):

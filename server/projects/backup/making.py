@@ -23,6 +23,7 @@ from winnow.server.ingest.file_discovery import IMPORTED
 from winnow.server.ingest.references.references import has_entry, has_suffix_of_bibliography
 from winnow.server.jobs.job_files import JobFiles
 from winnow.server.jobs.watching.sources import WatchedSource, read_sources
+from winnow.server.models import Filters
 from winnow.server.projects.backup.archive import (
     JOBS,
     KEYS,
@@ -36,6 +37,7 @@ from winnow.server.projects.backup.archive import (
     ProjectsPart,
     SourcesPart,
 )
+from winnow.server.projects.backup.reading_options import collect_facts
 from winnow.server.projects.backup.references import pair_references
 from winnow.server.storage.files.private_file import create_private
 from winnow.server.storage.files.store_folder import CATALOGUE, require_catalogue
@@ -121,6 +123,7 @@ def _read_projects(store: Path, watched: Sequence[WatchedSource]) -> tuple[Backe
                 settings=settings,
                 ingested_from=sources,
                 references=_read_references(catalogue, name, sources, watched),
+                read_with=collect_facts(catalogue.readings_within(Filters(project=name))),
             )
             for name, (settings, sources) in sorted(catalogue.primary_facts().items())
         )

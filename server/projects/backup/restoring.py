@@ -40,6 +40,7 @@ from winnow.server.projects.backup.archive import (
     ProjectsPart,
     SourcesPart,
 )
+from winnow.server.projects.backup.reading_options import ReadingFact
 from winnow.server.projects.backup.references import pair_references
 from winnow.server.readers.documents import UnreadableFile
 from winnow.server.settings.project_settings import ProjectSettings
@@ -71,13 +72,14 @@ class BackedNotebook:
 class Backup:
     """A backup whose every part was checked. ``archive`` must stay open until it is restored.
 
-    ``references`` are by project those of ``pair_references``.
+    ``references`` are by project those of ``pair_references``, ``read_with`` those of ``collect_facts``.
     """
 
     archive: BackupArchive
     settings: dict[str, ProjectSettings]
     ingested_from: dict[str, tuple[str, ...]]
     references: dict[str, Mapping[str, str]]
+    read_with: dict[str, Mapping[str, tuple[ReadingFact, ...]]]
     sources: tuple[WatchedSource, ...]
     keys: tuple[AccessKey, ...]
     jobs: tuple[Job, ...]
@@ -121,6 +123,7 @@ def read_backup(file: BinaryIO, name: str) -> Backup:
         {one.name: one.settings for one in projects if one.settings},
         {one.name: one.ingested_from for one in projects},
         {one.name: _references_of(one) for one in projects},
+        {one.name: one.read_with for one in projects},
         sources,
         keys,
         jobs,
