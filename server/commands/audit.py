@@ -26,6 +26,7 @@ from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
 from winnow.server.storage.files.store_folder import map_os_errors
 from winnow.server.text.printable import one_line
+from winnow.server.text.sizes import count_of
 
 app = command()
 
@@ -200,7 +201,8 @@ def _format_summary(summary: Record) -> str:
 
 def _format_call_summary(summary: Record) -> str:
     return (
-        f"{summary['count']:,} calls ({_format_counts(summary['verdicts'])}); {summary['rows']:,} rows, "
+        f"{count_of(summary['count'], 'call')} ({_format_counts(summary['verdicts'])}); "
+        f"{count_of(summary['rows'], 'row')}, "
         f"{summary['tokens']:,} tokens"
     )
 

@@ -39,6 +39,7 @@ from winnow.server.commands.terminal.screen import Screen
 from winnow.server.ingest.pipeline import IngestReport
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
+from winnow.server.text.sizes import count_of
 from winnow.server.tools.scripts.opt_in import PAGE, name_opt_in
 
 app = command()
@@ -141,9 +142,12 @@ def _index_documentation(settings: Settings, documentation: Sequence[ModuleDocs]
 
 def _describe_report(report: IngestReport) -> str:
     if not report.chunks:
-        return f"Nothing changed since the last run: {report.unchanged} documents ({report.seconds:.1f} s)."
+        return (
+            "Nothing changed since the last run: "
+            f"{count_of(report.unchanged, 'document')} ({report.seconds:.1f} s)."
+        )
     rate = report.chunks / max(report.seconds, 0.001)
-    return f"{report.chunks:,} chunks in {report.seconds:.1f} s ({rate:.0f}/s)."
+    return f"{count_of(report.chunks, 'chunk')} in {report.seconds:.1f} s ({rate:.0f}/s)."
 
 
 async def _run_both_arms(settings: Settings, report: IngestReport, answer: TaskAnswer) -> Demonstration:
@@ -231,7 +235,8 @@ def _print_script(direct: Arm, scripted: Arm, console: Screen) -> None:
         console.print(f"[red]It failed[/red]: {escape(error['type'])}: {escape(error['message'])}")
         return
     console.print(
-        f"It took {usage['sdk_calls']} SDK calls and {usage['rows']} rows; {usage['tokens_kept_out']:,} tokens "
+        f"It took {count_of(usage['sdk_calls'], 'SDK call')} and "
+        f"{count_of(usage['rows'], 'row')}; {usage['tokens_kept_out']:,} tokens "
         f"stayed in the sandbox. It cost {scripted.tokens / direct.tokens:.1%} of what the direct way cost."
     )
     if not walls["missing"]:

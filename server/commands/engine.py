@@ -95,7 +95,7 @@ def _format_status(store: Path, engine: Mapping[str, Any] | None) -> list[str]:
         f"{', watching' if engine.get('watching') else ''}"
     ]
     lines += [
-        f"  process {client['pid']}: project {client['project']}, {client['calls']:,} calls "
+        f"  process {client['pid']}: project {client['project']}, {count_of(client['calls'], 'call')} "
         f"in {client['seconds']:.0f} s"
         for client in engine["clients"]
     ]

@@ -18,6 +18,7 @@ from winnow.server.commands.terminal.output import (
 )
 from winnow.server.settings.loading import load_settings
 from winnow.server.text.framing import frame_text
+from winnow.server.text.sizes import count_of
 from winnow.server.text.verdict_line import render_verdict
 
 app = command()
@@ -51,7 +52,8 @@ def _format_answer(payload: dict[str, Any]) -> list[str]:
     diagnostics = payload["diagnostics"]
     lines = [
         render_verdict(payload),
-        f"{len(payload['quotes'])} quotes from {diagnostics['passages']} passages ({diagnostics['search_mode']})",
+        f"{count_of(len(payload['quotes']), 'quote')} from "
+        f"{count_of(diagnostics['passages'], 'passage')} ({diagnostics['search_mode']})",
     ]
     for number, row in enumerate(payload["quotes"], start=1):
         title = " ".join(filter(None, (row["title"], cite_place(row))))

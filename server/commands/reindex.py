@@ -24,6 +24,7 @@ from winnow.server.commands.terminal.progress import INTERRUPTED, show_progress
 from winnow.server.errors import WinnowError
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
+from winnow.server.text.sizes import count_of
 
 if TYPE_CHECKING:
     from winnow.server.backends.catalogue import Catalogue
@@ -78,7 +79,7 @@ def reindex(embedder: EmbedderOption = None, store: StoreOption = None, as_json:
         return
     model = done.fingerprint or "words alone"
     print_lines(
-        f"{done.report.chunks:,} chunks embedded with {model} in {done.report.seconds:.1f} s"
+        f"{count_of(done.report.chunks, 'chunk')} embedded with {model} in {done.report.seconds:.1f} s"
         f"{f', {done.report.kept:,} were there' if done.report.kept else ''}",
         *warnings,
     )

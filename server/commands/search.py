@@ -19,6 +19,7 @@ from winnow.server.commands.terminal.output import (
 )
 from winnow.server.errors import WinnowError
 from winnow.server.settings.loading import load_settings
+from winnow.server.text.sizes import count_of
 
 app = command()
 
@@ -86,7 +87,7 @@ def _check_explain_options(vendor: str | None, min_score: float) -> None:
 def _format_explanation(payload: dict[str, Any]) -> list[str]:
     debug = payload["debug"]
     return [
-        f"{len(payload['results'])} results ({debug['search_mode']}, {debug['fusion']}), "
+        f"{count_of(len(payload['results']), 'result')} ({debug['search_mode']}, {debug['fusion']}), "
         f"{_format_relevance(debug['relevance'])}",
         "",
         *_format_stages(debug["stages_ms"]),

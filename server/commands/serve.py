@@ -83,7 +83,7 @@ def serve(
     oidc_scope: OidcScope = None,
     oidc_rules: OidcRules = None,
 ) -> None:
-    """Serve MCP clients on stdio; with --http over HTTP, where tools answer plain requests, too."""
+    """Serve MCP clients on stdio; with --http over HTTP, and tools by POST /mcp/tool/NAME without MCP."""
     with report_errors(as_json=False):
         configuration = load(flags)
         check_projects(configuration)

@@ -218,7 +218,7 @@ def _format_server(server: dict[str, Any], name: str) -> list[str]:
     verdicts = ", ".join(f"{count:,} {verdict}" for verdict, count in counted["verdicts"].items()) or "none"
     given, kept_out = f"{counted['tokens']:,}", f"{counted['tokens_kept_out']:,}"
     return [
-        f"{name} for {server['uptime_seconds']:,} s: {counted['calls']:,} calls ({verdicts})",
+        f"{name} for {server['uptime_seconds']:,} s: {count_of(counted['calls'], 'call')} ({verdicts})",
         f"  tokens: {given} given, {kept_out} kept out by {count_of(counted['scripts'], 'script')}",
         f"  queue: {queue['running']} run, {queue['waiting']} wait; {counted['queue_seconds']:.1f} s waited",
         *(f"  {line}" for line in format_alerts(server)),
@@ -244,5 +244,5 @@ def _format_caches(server: dict[str, Any]) -> list[str]:
     for name, counts in server.get("caches", {}).items():
         lookups = counts["hits"] + counts["misses"]
         rate = f"{counts['hits'] / lookups:.0%} of {lookups:,} lookups found" if lookups else "never asked"
-        lines.append(f"cache {name}: {rate}, {counts['entries']:,} entries")
+        lines.append(f"cache {name}: {rate}, {count_of(counts['entries'], 'entry', 'entries')}")
     return lines

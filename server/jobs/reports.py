@@ -8,7 +8,7 @@ from typing import Any
 from winnow.server.jobs.records import FINAL, Job, JobProgress
 from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import one_line
-from winnow.server.text.sizes import describe_bytes
+from winnow.server.text.sizes import count_of, describe_bytes
 
 _FAILURE_CHARS = 2_000
 # Fields of the progress that are left out where they are empty.
@@ -71,8 +71,9 @@ def is_final(row: dict[str, Any]) -> bool:
 def _render_result(row: dict[str, Any]) -> list[str]:
     """The result of a job. Warnings quote names of files, so they are marked as foreign text."""
     result = (
-        f"{row['documents_processed']} documents processed, {row['chunks_written']} passages written, "
-        f"{row['documents_deleted']} documents deleted in {row['duration_seconds']} s; dense model "
+        f"{count_of(row['documents_processed'], 'document')} processed, "
+        f"{count_of(row['chunks_written'], 'passage')} written, "
+        f"{count_of(row['documents_deleted'], 'document')} deleted in {row['duration_seconds']} s; dense model "
         f"{row['dense_model'] or 'none'}, sparse model {row['sparse_model']}"
     )
     warnings = [line for warning in row["warnings"] for line in frame_text(one_line(warning))]

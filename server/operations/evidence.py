@@ -28,6 +28,7 @@ from winnow.server.storage.base import above_background
 from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import one_line, printable, raw_offset
 from winnow.server.text.quotes.scoring import Quote, count_near_best, quotes
+from winnow.server.text.sizes import count_of
 from winnow.server.text.verdict_line import render_verdict
 from winnow.server.text.words.languages import is_covered
 from winnow.server.text.words.tokens import count_tokens
@@ -246,7 +247,10 @@ def render_quotes(payload: dict[str, Any]) -> list[str]:
     """Quotes, each below its file, its place there, its headings and its section."""
     quotes = payload["quotes"]
     passages, mode = payload["diagnostics"]["passages"], payload["diagnostics"]["search_mode"]
-    headline = f"{len(quotes)} quotes from {passages} passages ({mode}){partial_note(payload, 'max_quotes')}"
+    headline = (
+        f"{count_of(len(quotes), 'quote')} from {count_of(passages, 'passage')} "
+        f"({mode}){partial_note(payload, 'max_quotes')}"
+    )
     lines = [render_verdict(payload)] if "verdict" in payload else []
     lines.append(headline + _render_addresses(quotes))
     for number, row in enumerate(quotes, start=1):

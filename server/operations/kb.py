@@ -23,6 +23,7 @@ from winnow.server.operations.ranking.candidates import Candidate, CandidateList
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import one_line, printable
+from winnow.server.text.sizes import count_of
 from winnow.server.text.words.spans import preview, terms
 
 _TITLE_CHARS = 200
@@ -212,7 +213,9 @@ def _anchor(passage: Passage) -> str | None:
 
 def render_results(payload: dict[str, Any]) -> list[str]:
     """Results with their best sentences."""
-    headline = f"{len(payload['results'])} results{partial_note(payload)}; session {payload['session_id']}"
+    headline = (
+        f"{count_of(len(payload['results']), 'result')}{partial_note(payload)}; session {payload['session_id']}"
+    )
     lines = [headline]
     if "debug" in payload:
         lines.append(" ".join(f"{name}={value}" for name, value in payload["debug"].items()))

@@ -30,6 +30,7 @@ from winnow.server.operations.ranking.candidates import (
 )
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.text.framing import frame_text
+from winnow.server.text.sizes import count_of
 from winnow.server.text.words.spans import terms
 
 _WITH_CLAIMS = frozenset({"metadata", "preview"})
@@ -157,7 +158,8 @@ def _headline(payload: dict[str, Any]) -> str:
         payload["search_mode"] if payload["fusion"] == "none" else f"{payload['search_mode']}/{payload['fusion']}"
     )
     return (
-        f"{payload['count']} results ({payload['mode']}, {how}{more}), about {payload['estimated_tokens']} tokens"
+        f"{count_of(payload['count'], 'result')} ({payload['mode']}, "
+        f"{how}{more}), about {payload['estimated_tokens']} tokens"
     )
 
 

@@ -18,6 +18,7 @@ from winnow.server.settings.settings import Settings
 from winnow.server.text.columns import convert_tables
 from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import caret, one_line, printable_data, shorten
+from winnow.server.text.sizes import count_of
 from winnow.server.tools.base import Context, Tool, ToolResult
 from winnow.server.tools.scripts.script_runs import KIB, LONGEST_SECONDS, MIB, allowance_of
 
@@ -246,7 +247,7 @@ def render(payload: dict[str, Any]) -> str:
 def _headline(payload: dict[str, Any]) -> str:
     usage = payload["usage"]
     return (
-        f"{payload['status']}: {usage['sdk_calls']} SDK calls, {usage['rows']} rows, "
+        f"{payload['status']}: {count_of(usage['sdk_calls'], 'SDK call')}, {count_of(usage['rows'], 'row')}, "
         f"{usage['tokens_kept_out']} tokens kept out"
     )
 

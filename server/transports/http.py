@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import uvicorn
@@ -37,19 +38,27 @@ MAX_SESSIONS = 1_000
 # Requests that may begin one, beside those: none of them is refused before ``OpenSessions`` has made room.
 _BEGINNING_SESSIONS = 4_096
 _BAD_REQUEST = 400
-# How the SDK begins its refusal of a body that is no message, and what is sent instead.
-_VALIDATION = b'"message":"Validation error: '
-_NO_MESSAGE = json.dumps(
+
+
+def _build_refusal(message: str) -> bytes:
+    error = {"code": INVALID_REQUEST, "message": message}
+    return json.dumps({"jsonrpc": "2.0", "id": None, "error": error}).encode()
+
+
+# Words of the SDK in its refusals, and what is sent instead.
+_REWORDED: Mapping[bytes, bytes] = MappingProxyType(
     {
-        "jsonrpc": "2.0",
-        "id": None,
-        "error": {
-            "code": INVALID_REQUEST,
-            "message": "Invalid Request: not a JSON-RPC 2.0 message; it takes one object with jsonrpc, id, "
-            "method and params, which is an object",
-        },
+        b'"message":"Validation error: ': _build_refusal(
+            "Invalid Request: not a JSON-RPC 2.0 message; it takes one object with jsonrpc, id, method and "
+            "params, which is an object"
+        ),
+        b'"message":"Bad Request: Missing session ID"': _build_refusal(
+            "Bad Request: Missing session ID; call initialize first, and send the header Mcp-Session-Id of its "
+            "answer with every further request. Without a session and without MCP: POST /mcp/tool/NAME, whose "
+            "body is the tool's arguments"
+        ),
     }
-).encode()
+)
 
 
 async def serve_http(
@@ -178,7 +187,7 @@ def _add_headers(application: ASGIApp) -> ASGIApp:
 
 
 def _reword_refusals(application: ASGIApp) -> ASGIApp:
-    """The application with a text of our own about what is no message: the SDK sends that of its validator."""
+    """The application with texts of our own in place of those of the SDK, which do not say what to do."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         held: list[Message] = []
@@ -189,9 +198,10 @@ def _reword_refusals(application: ASGIApp) -> ASGIApp:
                 return
             if held:
                 begin = held.pop()
-                if _VALIDATION in message.get("body", b""):
-                    message = {**message, "body": _NO_MESSAGE}
-                    MutableHeaders(scope=begin)["content-length"] = str(len(_NO_MESSAGE))
+                body = message.get("body", b"")
+                if own := next((text for words, text in _REWORDED.items() if words in body), b""):
+                    message = {**message, "body": own}
+                    MutableHeaders(scope=begin)["content-length"] = str(len(own))
                 await send(begin)
             await send(message)
 

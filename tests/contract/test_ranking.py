@@ -232,7 +232,7 @@ async def test_documents_without_a_date_are_counted_where_a_date_is_asked_for(st
             assert "2 documents in reach state no date; a filter on dates leaves them out" in answer.warnings
         narrow = asked | {"filters": {"updated_after": "2020-01-01", "tags": ["misc"]}}
         answer = await kb.call("kb.search", narrow, kb.caller("test"))
-        assert "1 documents in reach state no date; a filter on dates leaves them out" in answer.warnings
+        assert "1 document in reach states no date; a filter on dates leaves it out" in answer.warnings
 
 
 async def test_ids_are_scored_however_deep_they_lie_in_the_ranking(tmp_path: Path) -> None:

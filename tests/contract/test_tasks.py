@@ -299,7 +299,7 @@ async def test_an_ingest_is_a_task_that_outlives_its_server(settings: Settings) 
         task = await ended(client, handle["taskId"])
         result = CallToolResult.model_validate(task["result"])
         assert (task["status"], task["createdAt"], result.is_error) == ("completed", handle["createdAt"], False)
-        assert task["statusMessage"].startswith("1 documents processed, 1 passages written")
+        assert task["statusMessage"].startswith("1 document processed, 1 passage written")
         assert 0 < task["ttlMs"] - 7 * 86_400_000 < 600_000
         assert result.structured_content is not None
         assert (result.structured_content["state"], result.structured_content["documents_processed"]) == (

@@ -635,7 +635,7 @@ def test_a_project_is_shown_although_the_file_of_sources_is_damaged(towers: Sett
     """What cannot be read is said, the rest is shown."""
     (towers.store / "sources.json").write_text("{", "utf-8")
     shown = _run(project.app, "show", "one", "--store", towers.store)
-    assert ("1 documents" in shown, "watched: unknown: " in shown, "sources.json is not used" in shown) == (
+    assert ("1 document" in shown, "watched: unknown: " in shown, "sources.json is not used" in shown) == (
         True,
         True,
         True,

@@ -28,6 +28,7 @@ from tests.certificates import make_certificate
 from tests.flow.test_drain import ALONE
 from tests.flow.test_stdio import WINNOW
 from tests.patience import LIMIT, start_process, until
+from winnow.server.commands.ingest import app as ingest_app
 from winnow.server.commands.serving.keys import app as key_app
 from winnow.server.commands.watching.sources import app as sources_app
 from winnow.server.jobs.watching.ingest_lag import measure_lag
@@ -77,7 +78,7 @@ BEHIND_A_PROXY = ("--host-name", HOST, "--trusted-proxy", "127.0.0.1")
 @contextmanager
 def served(store: Path, *options: str | Path) -> Iterator[tuple[int, str]]:
     """A server that is about to listen; yields its port and a key."""
-    store.mkdir()
+    store.mkdir(exist_ok=True)
     added = CliRunner().invoke(key_app, ["add", "laptop", "--store", str(store)])
     port, key = free_port(), added.stdout.strip()
     command = [WINNOW, "serve", "--store", store, "--http", f"127.0.0.1:{port}", *options]
@@ -116,6 +117,51 @@ def check_proxy(folder: Path, port: int, key: str) -> None:
     slashes = ("/mcp/", "/mcp/discover/", "/mcp/tool/kb.search/", "//mcp")
     assert statuses(folder, port, key, *slashes) == [404] * 4
     assert statuses(folder, port, "wrong", "/health") == [401]
+
+
+@pytest.mark.parametrize(("words", "found"), [("/mcp/tool/", '"ok":true'), ("mcp() {", '"structuredContent":')])
+def test_a_call_by_hand_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, found: str
+) -> None:
+    (tmp_path / "note.md").write_text("# Backups\n\nBackups are encrypted with age.\n")
+    for name, value in ALONE.items():
+        monkeypatch.setenv(name, value)
+    CliRunner().invoke(ingest_app, [str(tmp_path / "note.md"), "--store", str(tmp_path / "store")])
+    with served(tmp_path / "store") as (port, key):
+        program("curl")
+        until(lambda: _answers(port))
+        script = example(HOSTING, "bash", contains=words).replace("127.0.0.1:8765", f"127.0.0.1:{port}")
+        told = subprocess.run(
+            [program("bash"), "-euc", script],
+            env={**os.environ, "WINNOW_KEY": key},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=LIMIT,
+        )
+    said = told.stdout.replace('": ', '":')
+    assert (found in said, "Backups are encrypted with age." in said, told.stderr) == (True, True, "")
+
+
+def test_a_call_without_its_session_is_told_of_both_ways(tmp_path: Path) -> None:
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "kb_search", "arguments": {}}}
+    headers = {"Accept": "application/json, text/event-stream"}
+    with served(tmp_path / "store") as (port, key):
+        until(lambda: _answers(port))
+        refused = httpx.post(f"http://127.0.0.1:{port}/mcp", json=call, headers={**headers, "X-API-Key": key})
+    assert (refused.status_code, refused.json()["error"]["message"]) == (
+        400,
+        "Bad Request: Missing session ID; call initialize first, and send the header Mcp-Session-Id of its answer "
+        "with every further request. Without a session and without MCP: POST /mcp/tool/NAME, whose body is the "
+        "tool's arguments",
+    )
+
+
+def _answers(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/health/live", trust_env=False).status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 def test_behind_nginx_with_tls_a_key_is_never_sent_elsewhere(tmp_path: Path) -> None:

@@ -70,6 +70,14 @@ def test_citations_have_an_address_of_their_file_or_none(store: Path) -> None:
     assert json.loads(_run("cite", "red valve", *to, "--json"))["urls"] == [None]
 
 
+def test_a_file_without_a_citation_is_named_once(store: Path) -> None:
+    file = store.parent / "my notes" / "va#lve 2.md"
+    file.write_text("The blue valve closes.\n")
+    to = ("--store", str(store))
+    _run("ingest", str(file.parent), *to)
+    assert _run("cite", "--document", file.name, *to) == f"{file.as_uri()}\n"
+
+
 def test_the_address_of_a_page_ends_with_it(tmp_path: Path) -> None:
     (tmp_path / "a b.pdf").touch()
     document = replace(DOCUMENT, source=str(tmp_path))

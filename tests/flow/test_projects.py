@@ -63,7 +63,7 @@ def test_what_a_project_holds_is_shown_and_a_project_that_was_only_ingested_exis
     assert shown["ingested_from"] == [str(notes)]
     assert shown["changed"].startswith("20")
     assert project(store, "set", "notes", "--top-k", "3")["settings"]["top_k"] == 3
-    assert "notes: 1 documents, 1 passages" in winnow("project", "show", "notes", "--store", str(store)).stdout
+    assert "notes: 1 document, 1 passage" in winnow("project", "show", "notes", "--store", str(store)).stdout
 
 
 def test_settings_are_reset_by_the_names_of_their_flags(tmp_path: Path) -> None:

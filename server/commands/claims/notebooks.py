@@ -29,6 +29,7 @@ from winnow.server.errors import WinnowError
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import one_line, shorten
+from winnow.server.text.sizes import count_of
 
 if TYPE_CHECKING:
     from winnow.server.claims.life_cycle import ChangedStatus
@@ -100,7 +101,7 @@ def list_entries(
     print_lines(
         _NOTHING.format(store=settings.store)
         if is_empty and not topic
-        else f"{len(rows):,} entries in the notebook of {settings.project}"
+        else f"{count_of(len(rows), 'entry', 'entries')} in the notebook of {settings.project}"
     )
     for other in others:
         print_lines(f"another notebook: {other}")
@@ -497,7 +498,8 @@ def _check_lines(row: dict[str, Any]) -> Iterator[str]:
     evidence = ", ".join(f"{count:,} {status}" for status, count in sorted(row["evidence"].items())) or "no quotes"
     chain = "" if row["altered_at"] is None else f"; change {row['altered_at']} was altered or removed"
     yield (
-        f"{row['notebook']}: {row['entries']:,} entries, {row['changed']:,} of them changed by this check; "
+        f"{row['notebook']}: {count_of(row['entries'], 'entry', 'entries')}, "
+        f"{row['changed']:,} of them changed by this check; "
         f"{evidence}{chain}"
     )
     yield from map(_status_line, row["standings"])

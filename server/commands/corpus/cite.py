@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, get_args
+from urllib.parse import unquote
 
 import typer
 
@@ -74,7 +75,10 @@ def cite(
         warnings = answer.pop("warnings")
         cited = zip(answer["citations"], answer["places"], answer["urls"], strict=True)
         for citation, place, url in cited:
-            print_lines("  ".join(filter(None, (citation, place))), *([url] if url else []))
+            # Without a citekey there is no citation, and the address names the file that the place is.
+            is_named = not citation and url is not None and unquote(url).endswith(f"/{place}")
+            line = "" if is_named else "  ".join(filter(None, (citation, place)))
+            print_lines(*filter(None, (line, url)))
         if answer["entries"]:
             print_lines("", *(line for entry in answer["entries"] for line in entry.split("\n")))
         print_to_stderr(*(f"warning: {warning}" for warning in warnings))

@@ -17,6 +17,7 @@ from winnow.server.commands.terminal.output import (
     report_errors,
 )
 from winnow.server.settings.loading import load_settings
+from winnow.server.text.sizes import count_of
 
 app = command()
 
@@ -72,7 +73,7 @@ def documents(
 
 def _format_table(payload: dict[str, Any]) -> list[str]:
     total = payload["total"]
-    lines = [f"{total['documents']:,} documents with {total['passages']:,} passages"]
+    lines = [f"{count_of(total['documents'], 'document')} with {count_of(total['passages'], 'passage')}"]
     for row in payload["results"]:
         if "key" in row:
             lines.append(f"{row['documents']:>9,} {row['passages']:>9,}  {row['key'] or '(none)'}")

@@ -17,6 +17,7 @@ from winnow.server.commands.terminal.progress import INTERRUPTED, OnStep, show_c
 from winnow.server.operations.corpus.scan import render_scan
 from winnow.server.operations.knowledge import SCRIPT, Knowledge
 from winnow.server.settings.settings import Settings
+from winnow.server.text.sizes import count_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,10 @@ def print_counts(outcome: ScanOutcome, *, as_json: bool) -> None:
     """Print how many matches there are, and exit with the outcome's code."""
     total = outcome.payload["total"]
     matches, passages, documents = (total[name] for name in COUNTS)
-    line = f"{matches:,} matches in {passages:,} passages of {documents:,} documents"
+    line = (
+        f"{count_of(matches, 'match', 'matches')} in "
+        f"{count_of(passages, 'passage')} of {count_of(documents, 'document')}"
+    )
     payload = {**total, "scanned": outcome.payload["scanned"], "complete": outcome.payload["complete"]}
     _print(outcome, payload, [line], as_json=as_json)
 
@@ -86,4 +90,4 @@ class _Progress:
             answer = await self.kb.call("kb.documents", {**narrowed, "limit": 1}, self.kb.caller("shell", SCRIPT))
             self.documents = answer.payload["total"]["documents"]
             self.on_step = self.stack.enter_context(show_counts())
-        self.on_step(f"scanning, {matches:,} matches", documents, self.documents)
+        self.on_step(f"scanning, {count_of(matches, 'match', 'matches')}", documents, self.documents)

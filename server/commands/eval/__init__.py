@@ -24,6 +24,7 @@ from winnow.server.commands.terminal.output import (
 from winnow.server.errors import WinnowError
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
+from winnow.server.text.sizes import count_of
 
 app = command()
 
@@ -181,7 +182,8 @@ def _format_quotes(figures: dict[str, Any]) -> Iterator[str]:
 
 def _format_collection(figures: dict[str, Any]) -> str:
     return (
-        f"{figures['collection']}: {figures['documents']:,} documents, {figures['chunks']:,} chunks, "
+        f"{figures['collection']}: {count_of(figures['documents'], 'document')}, "
+        f"{count_of(figures['chunks'], 'chunk')}, "
         f"{figures['queries']:,} queries"
     )
 

@@ -29,6 +29,7 @@ from winnow.server.errors import WinnowError
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
 from winnow.server.text.printable import one_line
+from winnow.server.text.sizes import count_of
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -275,7 +276,8 @@ def _print_figures(figures: dict[str, Any], how: str, *, as_json: bool) -> None:
         print_json(figures)
         return
     print_lines(
-        f"{figures['documents']:,} documents, {figures['nodes']:,} nodes, {figures['edges']:,} edges "
+        f"{count_of(figures['documents'], 'document')}, "
+        f"{count_of(figures['nodes'], 'node')}, {count_of(figures['edges'], 'edge')} "
         f"{how} {figures['path']}"
     )
 
@@ -325,7 +327,7 @@ def _format_row(row: NeighbourRow, group: RelationGroup) -> str:
     facts += [row.where] if row.where else []
     facts += row.locators
     if group.type == "MENTIONS" and row.passages > 1:
-        facts.append(f"{row.passages} passages")
+        facts.append(count_of(row.passages, "passage"))
     if group.type == "CO_OCCURS":
         facts.append(f"{row.weight:.1f} bits")
     return f"{one_line(row.node.title)}  [{', '.join(map(one_line, facts))}]"

@@ -40,6 +40,7 @@ from winnow.server.settings.settings import MIB, Settings
 from winnow.server.storage.files.private_file import name_of_user
 from winnow.server.storage.files.private_folder import is_private
 from winnow.server.storage.files.store_folder import REPAIR, probe_store, require_catalogue
+from winnow.server.text.sizes import count_of
 from winnow.server.tools.prompts.library import load_prompts
 from winnow.server.tools.scripts.skills import load_skills
 from winnow.server.tools.table import TAKEN_NAMES
@@ -357,7 +358,8 @@ def _projects(settings: Settings) -> Iterator[Finding]:
     catalogue = Catalogue(path)
     try:
         projects = [
-            f"{info.name} ({info.documents:,} documents, {info.chunks:,} chunks)" for info in catalogue.projects()
+            f"{info.name} ({count_of(info.documents, 'document')}, {count_of(info.chunks, 'chunk')})"
+            for info in catalogue.projects()
         ]
     finally:
         catalogue.close()

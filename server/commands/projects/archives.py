@@ -24,6 +24,7 @@ from winnow.server.commands.terminal.progress import INTERRUPTED, show_progress
 from winnow.server.errors import WinnowError
 from winnow.server.settings.loading import load_settings
 from winnow.server.text.printable import one_line
+from winnow.server.text.sizes import count_of
 
 app = command()
 
@@ -51,7 +52,7 @@ def export(
     if as_json:
         print_json({"exported": name, "documents": documents, "path": str(path), "bytes": size})
     else:
-        print_lines(f"{name}: {documents:,} documents written to {path} ({size:,} bytes)")
+        print_lines(f"{name}: {count_of(documents, 'document')} written to {path} ({size:,} bytes)")
 
 
 @app.command(

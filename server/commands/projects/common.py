@@ -12,6 +12,7 @@ from winnow.server.commands.terminal.output import print_json, print_lines
 from winnow.server.errors import WinnowError
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
+from winnow.server.text.sizes import count_of
 
 if TYPE_CHECKING:
     from winnow.server.backends.catalogue import Catalogue
@@ -110,7 +111,8 @@ def print_project(figures: Mapping[str, Any], *, as_json: bool, first: str = "")
         return
     lines = [f"{figures['name']}: {first}"] if first else []
     lines.append(
-        f"{figures['name']}: {figures['documents']:,} documents, {figures['passages']:,} passages, "
+        f"{figures['name']}: {count_of(figures['documents'], 'document')}, "
+        f"{count_of(figures['passages'], 'passage')}, "
         f"{format_change(figures)}"
     )
     lines += [f"  {name}: {format_value(value)}" for name, value in figures["settings"].items()]

@@ -37,6 +37,7 @@ from winnow.server.models import CitationStyle
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.project_settings import Fusion, ProjectSettings, check_name, make_settings
 from winnow.server.settings.value_types import EMBEDDER_NAME
+from winnow.server.text.sizes import count_of
 
 if TYPE_CHECKING:
     from winnow.server.backends.catalogue import Catalogue
@@ -299,14 +300,15 @@ def _summary(info: ProjectInfo, catalogue: Catalogue) -> dict[str, Any]:
 def _format_summary(row: Mapping[str, Any]) -> str:
     own = ", ".join(_changed_settings(row["settings"]))
     return (
-        f"{row['name']}: {row['documents']:,} documents, {row['passages']:,} passages, {format_change(row)}"
+        f"{row['name']}: {count_of(row['documents'], 'document')}, "
+        f"{count_of(row['passages'], 'passage')}, {format_change(row)}"
         f"{f'; {own}' if own else ''}"
     )
 
 
 def _format_hidden(row: Mapping[str, Any]) -> str:
     advice = f"; to restore it: winnow project restore {row['name']}" if row["state"] == "deleted" else ""
-    return f"({row['name']}: {row['state']}, {row['documents']:,} documents{advice})"
+    return f"({row['name']}: {row['state']}, {count_of(row['documents'], 'document')}{advice})"
 
 
 def _changed_settings(settings: Mapping[str, Any]) -> Iterator[str]:

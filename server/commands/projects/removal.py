@@ -32,6 +32,7 @@ from winnow.server.commands.terminal.progress import INTERRUPTED, show_terminal_
 from winnow.server.errors import WinnowError
 from winnow.server.settings.loading import load_settings
 from winnow.server.settings.settings import Settings
+from winnow.server.text.sizes import count_of
 
 if TYPE_CHECKING:
     from winnow.server.backends.catalogue import Catalogue
@@ -103,7 +104,7 @@ def purge(
         with open_catalogue(store) as opened:
             hidden = [one for one in opened.catalogue.hidden_projects().values() if one.state != "importing"]
         if hidden and not yes:
-            names = ", ".join(f"{one.name} ({one.documents:,} documents)" for one in hidden)
+            names = ", ".join(f"{one.name} ({count_of(one.documents, 'document')})" for one in hidden)
             _confirm(f"remove for good: {names}")
         with _open_backends(store) as (settings, backends):
             removed = purge_projects(settings, backends)
@@ -156,7 +157,7 @@ def _describe(catalogue: Catalogue, name: str) -> str:
     if catalogue.project_state(name) == "importing":
         return f"give up the unfinished import of project {name}"
     info = find_project(catalogue, name)
-    return f"delete project {name} with {info.documents:,} documents"
+    return f"delete project {name} with {count_of(info.documents, 'document')}"
 
 
 def _confirm(question: str) -> None:

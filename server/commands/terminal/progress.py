@@ -51,7 +51,7 @@ def show_counts() -> Iterator[OnStep]:
         with show_steps() as on_step:
             yield on_step
     else:
-        yield lambda name, done, total: print_to_stderr(f"{name}: {done:,} of {total:,} documents")
+        yield lambda name, done, total: print_to_stderr(f"{name}: {done:,} of {count_of(total, 'document')}")
 
 
 @contextmanager

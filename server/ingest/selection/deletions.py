@@ -11,6 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from winnow.server.text.sizes import count_of
+
 # A watcher holds back deletions from so many documents and so large a part of a source on.
 MANY_DOCUMENTS, LARGE_SHARE = 25, 0.25
 _ALL = 2**63
@@ -21,7 +23,7 @@ _HELD = (
 _COMMAND = "winnow ingest {source} --allow-deletions --project {project}"
 _EMPTIED = "the folder or library is empty or gone, as when its disk is not mounted"
 _MANY = "so many deletions at once may be a mistake"
-_LEFT_OUT = "{count:,} documents left the index because patterns leave their files out; --no-ignore reads them"
+_LEFT_OUT = "{documents} left the index because patterns leave their files out; --no-ignore reads them"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,4 +121,4 @@ class Deletions:
                 source=source, held=held, known=self._known.get(source, 0), why=why, command=command
             )
         if self.left_out:
-            yield _LEFT_OUT.format(count=self.left_out)
+            yield _LEFT_OUT.format(documents=count_of(self.left_out, "document"))

@@ -8,6 +8,7 @@ from typing import Any
 from winnow.server.operations.answers.budget import ANSWER_BYTES, ANSWER_TOKENS, Size
 from winnow.server.operations.base import DIRECT
 from winnow.server.text.framing import frame_text
+from winnow.server.text.sizes import count_of
 
 ROWS_SIZE = Size(ANSWER_TOKENS["metadata"] + 1_000, ANSWER_BYTES)
 ENTRY_SIZE = DIRECT.of("full")
@@ -24,7 +25,7 @@ def render_entry(row: dict[str, Any], *facts: str) -> Iterator[str]:
     for claim in row["claims"]:
         yield from frame_text(render_claim(claim))
     if total := row.get("claims_total"):
-        yield f"  {len(row['claims'])} of {total} claims"
+        yield f"  {len(row['claims'])} of {count_of(total, 'claim')}"
 
 
 def render_authors(row: dict[str, Any]) -> str:
@@ -97,7 +98,7 @@ def render_written(payload: dict[str, Any]) -> list[str]:
 
 def render_search(payload: dict[str, Any]) -> list[str]:
     """Entries that were found, each with its claims."""
-    lines = [f"{payload['count']} entries ({payload['mode']})"]
+    lines = [f"{count_of(payload['count'], 'entry', 'entries')} ({payload['mode']})"]
     for row in payload["results"]:
         near = (f"similarity {row['similarity']:.2f}",) if "similarity" in row else ()
         lines += render_entry(row, *near)
@@ -117,7 +118,7 @@ def render_related(payload: dict[str, Any]) -> list[str]:
 
 def render_claims(payload: dict[str, Any]) -> list[str]:
     """Entries with all of their claims."""
-    lines = [f"{len(payload['entries'])} entries"]
+    lines = [count_of(len(payload["entries"]), "entry", "entries")]
     for row in payload["entries"]:
         differ = len({claim["confidence"] for claim in row["claims"]}) > 1
         lines += render_entry(row, *[f"confidence {render_share(row['confidence_avg'])}"] * differ)
@@ -157,13 +158,16 @@ def render_topics(payload: dict[str, Any]) -> list[str]:
     """Topics with their numbers of entries and their friction."""
     lines = [f"{payload['count']} topics"]
     for row in payload["topics"]:
-        lines += frame_text(f"{row['topic']}: {row['entry_count']} entries, friction {row['avg_friction']:.2f}")
+        lines += frame_text(
+            f"{row['topic']}: {count_of(row['entry_count'], 'entry', 'entries')}, "
+            f"friction {row['avg_friction']:.2f}"
+        )
     return lines
 
 
 def render_friction(payload: dict[str, Any]) -> list[str]:
     """Entries that are contradicted, each with its worst contradiction."""
-    lines = [f"{payload['count']} entries"]
+    lines = [count_of(payload["count"], "entry", "entries")]
     for row in payload["results"]:
         several = f" | {row['contradiction_count']} contradictions" if row["contradiction_count"] > 1 else ""
         lines.append(
@@ -188,7 +192,8 @@ def render_status(payload: dict[str, Any]) -> list[str]:
     integration = ", ".join(f"{count} {status}" for status, count in payload["integration"].items())
     opposed = f"; {payload['contradictions']} contradictions" if payload.get("contradictions") else ""
     lines = [
-        f"{payload['total_entries']} entries, {payload['total_claims']} claims ({integration}){opposed}",
+        f"{count_of(payload['total_entries'], 'entry', 'entries')}, "
+        f"{count_of(payload['total_claims'], 'claim')} ({integration}){opposed}",
         f"{payload['percent_distilled']}% distilled by agents; {payload['queue_depth']} to compare; "
         f"{payload['awaiting_review']} to approve; last sequence {payload['last_sequence']}; "
         f"semantic {'on' if payload['semantic'] else 'off'}; writes {'on' if payload['writes'] else 'off'}; "

@@ -32,6 +32,7 @@ from winnow.server.retrieval.fusion import reciprocal_rank_fusion
 from winnow.server.runtime.deadlines import current_deadline
 from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import one_line
+from winnow.server.text.sizes import count_of
 
 # With less time left than this, no further perspective is searched.
 _LEAST_SECONDS = 3.0
@@ -256,7 +257,7 @@ def _size_limit(context: RequestContext, request: ExecuteResearch) -> Size:
 def render_research(payload: dict[str, Any]) -> list[str]:
     """Quotes by perspective, then the outline and the gaps."""
     headline = (
-        f"{len(payload['results'])} quotes from {payload['documents']} documents for "
+        f"{count_of(len(payload['results']), 'quote')} from {count_of(payload['documents'], 'document')} for "
         f"{len(payload['perspectives'])} perspectives{partial_note(payload, 'max_tokens')}"
     )
     lines = [headline, *render_perspectives(payload)]

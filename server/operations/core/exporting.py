@@ -28,6 +28,7 @@ from winnow.server.operations.declaration import Operation, ToolSpec
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.text.framing import frame_text
 from winnow.server.text.markup.markdown_escaping import escape_line
+from winnow.server.text.sizes import count_of
 
 # Citations in paragraphs, as pandoc has them, which are no text to escape; unless what follows makes them a link.
 _KEY = r"-?@\w(?:[\w:.#$%&+?<>~/-]{0,199}\w)?"
@@ -177,7 +178,7 @@ def render_export(payload: dict[str, Any]) -> list[str]:
     """Quotes that are not verified, the citekeys, then the Markdown."""
     unverified = ", ".join(f"{each['number']} {each['status']}" for each in payload["unverified"])
     return [
-        f"{payload['quotes']} quotes; not verified: {unverified or 'none'}",
+        f"{count_of(payload['quotes'], 'quote')}; not verified: {unverified or 'none'}",
         f"citekeys: {', '.join(payload['citekeys']) or 'none'}",
         *frame_text(payload["markdown"]),
     ]

@@ -21,6 +21,7 @@ from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.runtime.deadlines import check_deadline
 from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import one_line
+from winnow.server.text.sizes import count_of
 
 _ADDRESS = re.compile(r"(?:https?|ftp|file|data):", re.IGNORECASE)
 _NO_ADDRESS = (
@@ -87,7 +88,7 @@ def render_chunks(payload: dict[str, Any]) -> list[str]:
     facts = (payload["uri"], payload["title"], payload["type"], cite_work(payload))
     count, note = len(payload["results"]), partial_note(payload, "max_chunks")
     lines = [
-        f"{count} chunks of {payload['total_chars']} characters{note}",
+        f"{count_of(count, 'chunk')} of {payload['total_chars']} characters{note}",
         f"[{payload['document_id']}] {' | '.join(filter(None, facts))} | {payload['total_tokens']} tokens",
     ]
     for chunk in payload["results"]:

@@ -12,6 +12,7 @@ from winnow.server.operations.declaration import Operation, ToolSpec
 from winnow.server.operations.graph.nodes import shorten
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.text.framing import frame_text
+from winnow.server.text.sizes import count_of
 
 # What this server does not do, since no model writes here.
 _PLAN_FOR_A_WRITER = (
@@ -61,7 +62,11 @@ def render_perspectives(payload: dict[str, Any]) -> list[str]:
     """Each perspective on a line, its query below, as the documents' words are in both."""
     lines = []
     for row in payload["perspectives"]:
-        judged = f" {row['verdict']} {row['confidence']:.3f}, {row['quotes']} quotes" if "verdict" in row else ""
+        judged = (
+            f" {row['verdict']} {row['confidence']:.3f}, {count_of(row['quotes'], 'quote')}"
+            if "verdict" in row
+            else ""
+        )
         sections = f" | sections {' '.join(row['section_ids'])}" if row.get("section_ids") else ""
         lines.append(f"{row['id']}. {row['kind']}:{judged} {row['name']} | {row['reason']}{sections}")
         lines += frame_text(row["query"])

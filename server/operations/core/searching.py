@@ -18,6 +18,7 @@ from winnow.server.operations.ranking.candidates import Candidate, CandidateList
 from winnow.server.text import stated_facts
 from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import one_line, printable
+from winnow.server.text.sizes import count_of
 from winnow.server.text.words.spans import preview, terms
 
 _SCORE_DIGITS = 3
@@ -65,7 +66,7 @@ def _build_row(
 
 def render_results(payload: dict[str, Any]) -> list[str]:
     """Results, each with its snippet."""
-    lines = [f"{payload['count']} results{partial_note(payload, 'top_k')}"]
+    lines = [f"{count_of(payload['count'], 'result')}{partial_note(payload, 'top_k')}"]
     for row in payload["results"]:
         lines += _render_row(row)
     if payload["next_cursor"]:

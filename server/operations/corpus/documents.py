@@ -26,6 +26,7 @@ from winnow.server.storage.base import FACTS, FOLDER
 from winnow.server.text.framing import frame_text
 from winnow.server.text.matching import field_texts
 from winnow.server.text.printable import one_line, printable, shorten
+from winnow.server.text.sizes import count_of
 
 _VALUE_CHARS = 200
 _DIRECT_VALUE_CHARS = 80
@@ -141,7 +142,8 @@ def render_documents(payload: dict[str, Any]) -> list[str]:
     """The totals, then the documents or the counts by key."""
     total = payload["total"]
     lines = [
-        f"{total['documents']} documents with {total['passages']} passages; {payload['count']} rows"
+        f"{count_of(total['documents'], 'document')} with "
+        f"{count_of(total['passages'], 'passage')}; {count_of(payload['count'], 'row')}"
         f"{partial_note(payload, 'limit')}"
     ]
     for row in payload["results"]:
@@ -153,13 +155,18 @@ def render_documents(payload: dict[str, Any]) -> list[str]:
 
 def _render_count(row: dict[str, Any]) -> list[str]:
     key = one_line(row["key"], _KEY_CHARS) or "(none)"
-    return [f"{row['documents']} documents, {row['passages']} passages:", *frame_text(key)]
+    return [f"{count_of(row['documents'], 'document')}, {count_of(row['passages'], 'passage')}:", *frame_text(key)]
 
 
 def _render_document(row: dict[str, Any]) -> list[str]:
     dates = [f"{name} {row[name]}" for name in ("created", "updated") if name in row]
     labels = [f"{name} {_join(value)}" for name, value in row.get("labels", {}).items()]
-    facts = [row["type"], row.get("language", ""), f"{row['tokens']} tokens", f"{row['passages']} passages"]
+    facts = [
+        row["type"],
+        row.get("language", ""),
+        f"{row['tokens']} tokens",
+        count_of(row["passages"], "passage"),
+    ]
     place = " | ".join(filter(None, (row["title"], ", ".join(filter(None, facts)), *dates, *labels)))
     lines = [f"[{row['document_id']}] {row['file']} | {place}"]
     stated = {name: row[name] for name in CitedWork.model_fields if name in row} | row.get("fields", {})

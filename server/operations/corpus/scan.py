@@ -32,6 +32,7 @@ from winnow.server.operations.ranking.candidates import generation_of
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import one_line, printable, shorten
+from winnow.server.text.sizes import count_of
 
 # No more fit into an answer to a script.
 _SCRIPT_ROWS = 4_000
@@ -262,7 +263,10 @@ def render_scan(payload: dict[str, Any]) -> list[str]:
     file = ""
     for row in payload["results"]:
         if "key" in row:
-            lines.append(f"{row['matches']} in {row['passages']} passages, {row['documents']} documents:")
+            lines.append(
+                f"{row['matches']} in {count_of(row['passages'], 'passage')}, "
+                f"{count_of(row['documents'], 'document')}:"
+            )
             lines += frame_text(one_line(row["key"], _KEY_CHARS))
             continue
         if row["file"] != file:
@@ -280,8 +284,9 @@ def _headline(payload: dict[str, Any]) -> str:
     more = partial_note(payload, "limit")
     extent = "complete" if payload["complete"] else "not complete"
     return (
-        f"{total['matches']} matches in {total['passages']} passages of {total['documents']} documents; {extent}: "
-        f"{scanned['documents']} documents looked through; {payload['count']} rows{more}"
+        f"{count_of(total['matches'], 'match', 'matches')} in {count_of(total['passages'], 'passage')} "
+        f"of {count_of(total['documents'], 'document')}; {extent}: "
+        f"{count_of(scanned['documents'], 'document')} looked through; {count_of(payload['count'], 'row')}{more}"
     )
 
 

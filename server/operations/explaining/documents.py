@@ -26,6 +26,7 @@ from winnow.server.operations.ranking.recording import RankingRecord
 from winnow.server.operations.ranking.scope import filters_of
 from winnow.server.retrieval.queries import ParsedQuery
 from winnow.server.text.printable import one_line
+from winnow.server.text.sizes import count_of
 
 _SHOWN = 3  # passages of the document
 _NAME_CHARS = 200
@@ -323,7 +324,10 @@ def _compare(search: _Search, best: RankedPassage) -> str:
     if not search.rows:
         return f"with a score of {best.score or 0:.3f}"
     last = search.rows[-1]
-    return f"with a score of {best.score or 0:.3f}; the last of {len(search.rows)} rows has {last.score or 0:.3f}"
+    return (
+        f"with a score of {best.score or 0:.3f}; the last of "
+        f"{count_of(len(search.rows), 'row')} has {last.score or 0:.3f}"
+    )
 
 
 def _compare_legs(search: _Search, best: RankedPassage) -> Iterator[str]:

@@ -52,14 +52,14 @@ def _search_lines(payload: Mapping[str, Any]) -> Iterator[str]:
     what = "passages read by" if payload["tool"] == "kb_retrieve_evidence" else "rows of"
     yield (
         f"{len(payload['results'])} {what} {payload['tool']} in project {payload['project']}, of "
-        f"{payload['ranked']:,} passages ranked: {how}{weights}{_graph_words(payload)}"
+        f"{count_of(payload['ranked'], 'passage')} ranked: {how}{weights}{_graph_words(payload)}"
     )
     query = payload["query"]
     if query["filters"]:
         yield f"filters in the query: {' '.join(query['filters'])}; ranked by: {one_line(query['text'], 200)}"
     for leg in payload["legs"]:
         scores = f", scores {leg['best']:.3f} to {leg['last']:.3f}" if leg["returned"] else ""
-        yield f"{leg['leg']:<8} {leg['returned']:>5,} of at most {leg['depth']:,} passages{scores}"
+        yield f"{leg['leg']:<8} {leg['returned']:>5,} of at most {count_of(leg['depth'], 'passage')}{scores}"
     yield from _verdict_lines(payload["verdict"])
     within = "that passes the filters has" if query["filters"] else "searched has"
     for word in payload["missing_words"]:
@@ -72,7 +72,7 @@ def _search_lines(payload: Mapping[str, Any]) -> Iterator[str]:
 def _graph_words(payload: Mapping[str, Any]) -> str:
     for step in payload["steps"]:
         if step["step"] == "graph":
-            return f", graph {step['weight']:g} from {step['documents_walked_from']} documents"
+            return f", graph {step['weight']:g} from {count_of(step['documents_walked_from'], 'document')}"
     return ""
 
 

@@ -18,6 +18,7 @@ from winnow.server.retrieval.queries import ParsedQuery, parse_query, without_da
 from winnow.server.retrieval.search_notes import SearchNotes
 from winnow.server.runtime.deadlines import check_deadline
 from winnow.server.text.printable import one_line
+from winnow.server.text.sizes import count_of
 
 if TYPE_CHECKING:  # imports numerical libraries, which would delay the handshake
     from winnow.server.retrieval.graph_expansion import Walk
@@ -230,7 +231,7 @@ _UNKNOWN = (
     "of the query, this was read as words, since no document in reach has it: {fields}; "
     'syntax="plain" reads every query as words'
 )
-_UNDATED = "{undated} documents in reach state no date; a filter on dates leaves them out"
+_UNDATED = "{documents} no date; a filter on dates leaves {them} out"
 _BELOW = "min_score {least:g} left out {below} of {all} results; the best of those scores {best:.3f}"
 _EMPTY = Ranking((), "lexical-only", "none")
 
@@ -309,8 +310,13 @@ def _query_warnings(context: RequestContext, asked: ParsedQuery) -> tuple[str, .
     return (
         *((_FILTERS.format(fields=" ".join(fields)),) if fields else ()),
         *((_UNKNOWN.format(fields=_with_nearest(context, asked)),) if unknown else ()),
-        *((_UNDATED.format(undated=undated),) if undated else ()),
+        *((_describe_undated(undated),) if undated else ()),
     )
+
+
+def _describe_undated(count: int) -> str:
+    documents = count_of(count, "document in reach states", "documents in reach state")
+    return _UNDATED.format(documents=documents, them="it" if count == 1 else "them")
 
 
 def _with_nearest(context: RequestContext, asked: ParsedQuery) -> str:

@@ -28,6 +28,7 @@ from winnow.server.storage.base import LEXICAL
 from winnow.server.text import stated_facts
 from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import one_line, printable, shorten
+from winnow.server.text.sizes import count_of
 
 # The engine's name of a vector or a key -> its name in the contract; other names are the same.
 _VECTOR_NAMES: Mapping[str, str] = MappingProxyType({LEXICAL: "sparse"})
@@ -175,7 +176,7 @@ def _with_samples(context: RequestContext, payload: dict[str, Any], samples: lis
 
 def render_collection(payload: dict[str, Any]) -> list[str]:
     """The figures, one kind on a line; then each sample as JSON."""
-    lines = [f"project {payload['project']}: {payload['size']} passages in {payload['collection']}"]
+    lines = [f"project {payload['project']}: {count_of(payload['size'], 'passage')} in {payload['collection']}"]
     lines += _render_facts(payload)
     for number, sample in enumerate(payload["sample_payloads"], start=1):
         lines += [f"sample {number}:", *frame_text(budget.dumps(sample))]

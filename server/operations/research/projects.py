@@ -10,6 +10,7 @@ from winnow.server.operations.answers import budget
 from winnow.server.operations.base import Answer, RequestContext
 from winnow.server.operations.declaration import Operation, ToolSpec
 from winnow.server.operations.research.models import bound_models, collection_of, projects_in_reach
+from winnow.server.text.sizes import count_of
 
 _TOKENS = budget.ANSWER_TOKENS["metadata"]
 _CUT = "{shown} of {found} projects are listed; name the first characters of the others in prefix"
@@ -43,7 +44,7 @@ def render_projects(payload: dict[str, Any]) -> list[str]:
 
 
 def _headline(payload: dict[str, Any]) -> str:
-    return f"{payload['count']} projects"
+    return count_of(payload["count"], "project")
 
 
 def _render_row(row: dict[str, Any]) -> str:

@@ -26,6 +26,7 @@ from winnow.server.retrieval.fusion import reciprocal_rank_fusion
 from winnow.server.settings.project_settings import ProjectSettings
 from winnow.server.text.framing import frame_text
 from winnow.server.text.printable import one_line
+from winnow.server.text.sizes import count_of
 
 # Of the fused ranks only the first are right: each leg returns at least twice as many chunks as are asked for, and
 # at least these.
@@ -187,7 +188,7 @@ _MAX_SIZE = DIRECT.of("full")
 
 def render_items(payload: dict[str, Any], how: str) -> list[str]:
     """One line of facts for each passage, then its text."""
-    lines = [f"{payload['count']} passages, {how}"]
+    lines = [f"{count_of(payload['count'], 'passage')}, {how}"]
     for number, item in enumerate(payload["items"], start=1):
         lines += _render_item(number, item)
     return lines
