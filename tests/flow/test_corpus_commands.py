@@ -18,6 +18,7 @@ from tests.patience import LIMIT
 from tests.plain_store import index_by_words
 from winnow.server.commands.corpus import documents, read, scan
 from winnow.server.text.framing import NOTICE
+from winnow.server.text.sizes import count_of
 
 PAGES = {
     "guide/one.md": "---\ntitle: One\nstage: beta\n---\n\nThe lantern burns oil. A lantern is lit.\n",
@@ -64,7 +65,9 @@ def _payload(result: Result) -> Any:
 def test_a_scan_counts_and_lists_within_a_path_and_a_field(
     run: Callable[..., Result], options: tuple[str, ...], matches: int
 ) -> None:
-    assert run("scan", "lantern", "--count", *options).stdout.startswith(f"{matches} matches in ")
+    assert run("scan", "lantern", "--count", *options).stdout.startswith(
+        f"{count_of(matches, 'match', 'matches')} in "
+    )
     payload = _payload(run("scan", "lantern", "--json", *options))
     assert (payload["total"]["matches"], payload["count"], payload["complete"]) == (matches, matches, True)
     grouped = _payload(run("scan", "lantern", "--group-by", "file", "--json", *options))
