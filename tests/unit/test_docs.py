@@ -50,7 +50,8 @@ PRINTED = {
     "winnow doctor": ["ok  embedding", "ok  integrity  every file is as it was written"],
     "winnow engine status": ["no engine runs for ", "a server starts one with its first call"],
     'winnow quote "how are backups encrypted"': [
-        "1. Backups [backups.md]",
+        "1. Backups (",
+        "/notes/backups.md",
         "Backups are encrypted with age before",
     ],
     "winnow engine stop": [],  # whether one still runs is a matter of time
