@@ -110,7 +110,7 @@ def stats(store: StoreOption = None, project: ProjectOption = None, as_json: Jso
         counts = opened.graph.counts(opened.project)
         figures = {
             "project": opened.project,
-            "documents": len(opened.graph.documents(opened.project)),
+            "documents": (documents := len(opened.graph.documents(opened.project))),
             "generation": opened.graph.generation(opened.project),
             "nodes": dict(counts.labels),
             "entities": dict(counts.entity_types),
@@ -122,7 +122,7 @@ def stats(store: StoreOption = None, project: ProjectOption = None, as_json: Jso
     from winnow.server.commands.ingest.report import format_graph_counts
 
     print_lines(
-        f"{figures['project']}: the graph of {figures['documents']:,} documents",
+        f"{figures['project']}: the graph of {count_of(documents, 'document')}",
         *format_graph_counts(counts.labels, counts.entity_types, counts.edge_types),
     )
 
