@@ -111,8 +111,8 @@ _NOT_IN_BIBLIOGRAPHY = "the bibliography has none for them now; if it is not who
 _NAME_TAKEN = "{source} has a document of this name already; ingest this one into another --project"
 _REMADE = "the vectors of {chunks} were lost; they were made again from the text in the store"
 _INTERRUPTED = (
-    "the last ingest into project {project} did not end (it was interrupted, or failed); this one went on from "
-    "the {documents} that were in the index"
+    "the last ingest into project {project} did not end (it was interrupted, or failed); this one went on, with "
+    "{documents} in the index"
 )
 _OUTDATED = (
     "{files} cannot be read as changed, so searches still give the text of the last reading: {names}; to take "

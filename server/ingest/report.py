@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -24,10 +24,9 @@ _REPORT_SECONDS = 0.25
 _SMOOTHING = 0.3
 # Before that share is done, the pace is that of the first file and of the start.
 _LEAST_SHARE = 0.05
-# An estimate is shown once the time of the whole, by the pace so far, has stayed within this factor for so long,
-# and for this share of the time so far: small pages before a large PDF have another pace, and while that is read,
-# the time of the whole grows by a third in the last quarter.
-_STEADY_FACTOR, _STEADY_SECONDS, _STEADY_SHARE = 1.25, 5.0, 0.25
+# The pace is that of the last seconds, and of this share of the time so far if that is longer: a large file takes
+# long to be read before its passages count. After a third of that time in which nothing was done, it begins anew.
+_WINDOW_SECONDS, _WINDOW_SHARE = 10.0, 0.25
 _MOST_NOTES = 100  # different ones, as a report lists them
 _MOST_COUNTED = 10_000  # different ones: notes name sheets and files, and every file may have a thousand
 _MOST_FILES = 100  # with hidden text, and with pages that are images
@@ -242,10 +241,11 @@ class ProgressMeter:
     _computed: int = 0
     _reported: float = 0.0
     _left: tuple[float, float] | None = None  # the last estimate of the seconds left, and when it was made
-    _steady: tuple[float, float] = (0.0, 0.0)  # the seconds of the whole, and since when they are about that many
+    _steps: deque[tuple[float, float]] = field(default_factory=deque)  # of late: when which part was done
 
     def __post_init__(self) -> None:
         self.began = self.clock()
+        self._steps.append((self.began, 0.0))
 
     @property
     def seconds(self) -> float:
@@ -279,7 +279,7 @@ class ProgressMeter:
 
     def _progress(self) -> Progress:
         done = self._fraction()
-        left = self._estimate(self.seconds / done * (1 - done)) if done and self._is_steady(done) else None
+        left = None if done is None else self._estimate(done)
         rate = (self.chunks + self._computed) / max(self.seconds, 1e-9)
         return Progress(
             self.documents,
@@ -295,17 +295,27 @@ class ProgressMeter:
             self._computed,
         )
 
-    def _is_steady(self, done: float) -> bool:
-        """Whether the pace has told for a while how long the whole takes; notes what it tells now."""
-        if done < _LEAST_SHARE or done == 1:
-            return done == 1
-        now, whole, (former, since) = self.clock(), self.seconds / done, self._steady
-        if not former / _STEADY_FACTOR <= whole <= former * _STEADY_FACTOR:
-            self._steady, self._left, since = (whole, now), None, now
-        return now - since >= max(_STEADY_SECONDS, _STEADY_SHARE * self.seconds)
+    def _estimate(self, done: float) -> float | None:
+        """The seconds left by the pace of late; None where that tells nothing."""
+        if done == 1:
+            return 0.0
+        now, steps = self.clock(), self._steps
+        window = max(_WINDOW_SECONDS, _WINDOW_SHARE * self.seconds)
+        has_waited = now - steps[-1][0] > window / 3
+        if done > steps[-1][1]:
+            if has_waited:
+                steps.clear()
+            steps.append((now, done))
+        while len(steps) > 2 and steps[1][0] <= now - window:
+            steps.popleft()
+        since, before = steps[0]
+        if has_waited or done <= before or done < _LEAST_SHARE or now - since < _WINDOW_SECONDS:
+            self._left = None
+            return None
+        return self._smooth((1 - done) * (now - since) / (done - before))
 
-    def _estimate(self, left: float) -> float:
-        """The seconds left by the pace so far, smoothed: files of one size take very different times."""
+    def _smooth(self, left: float) -> float:
+        """The seconds left, smoothed: files of one size take very different times."""
         now = self.clock()
         if self._left is not None:
             expected = max(self._left[0] - (now - self._left[1]), 0.0)

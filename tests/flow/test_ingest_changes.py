@@ -342,8 +342,8 @@ def test_an_ingest_that_did_not_end_is_named_by_stats_and_by_the_next_ingest(tmp
     )
     again = CliRunner().invoke(app, [str(docs), *place]).stdout.splitlines()
     assert again[-1] == (
-        "the last ingest into project p did not end (it was interrupted, or failed); this one went on from the "
-        "4 documents that were in the index"
+        "the last ingest into project p did not end (it was interrupted, or failed); this one went on, with 4 "
+        "documents in the index"
     )
     assert "did not end" not in CliRunner().invoke(stats, place).stdout
     assert "did not end" not in CliRunner().invoke(app, [str(docs), *place]).stdout

@@ -47,23 +47,31 @@ def _shown_estimates(fractions: Sequence[float], *, seconds: float) -> list[floa
 
 
 def test_there_is_no_estimate_until_a_part_is_done_that_tells_the_pace() -> None:
-    """The first passages say nothing of the others; a pace that lasts five seconds does."""
+    """The first passages say nothing of the others, nor do the first seconds."""
     assert _shown_estimates([0.01, 0.02, 0.04], seconds=10.0) == [None, None, None]
-    assert _shown_estimates([0.1, 0.2, 0.3], seconds=5.0) == [None, 40, 35]
+    assert _shown_estimates([0.1, 0.2, 0.3], seconds=3.0) == [None, None, None]
+    assert _shown_estimates([0.1, 0.2, 0.3, 0.4], seconds=3.0)[-1] == 18
 
 
-def test_there_is_no_estimate_while_the_pace_says_another_time_at_each_report() -> None:
-    """Seven percent were small pages; a large file after them made two minutes into seven."""
-    assert _shown_estimates([0.07] * 40, seconds=3.0) == [None] * 40
-    assert _shown_estimates([0.07, 0.07, 0.2, 0.3, 0.4], seconds=10.0)[-2:] == [93, 79]
+def test_there_is_no_estimate_while_nothing_is_done() -> None:
+    """Seven percent were small pages; the large file after them made two minutes into seven as it was read."""
+    assert _shown_estimates([0.07] * 40, seconds=4.0) == [None] * 40
+    assert _shown_estimates([0.07] * 40 + [0.08] * 12, seconds=4.0) == [None] * 52
+
+
+def test_the_estimate_is_by_the_pace_of_late() -> None:
+    """The file took two minutes to be read, and its passages one second for each percent."""
+    fractions = [0.07] * 30 + [0.07 + 0.04 * step for step in range(1, 20)]
+    shown = [left for left in _shown_estimates(fractions, seconds=4.0) if left is not None]
+    assert (shown[0], shown[-1]) == (77, 17)
 
 
 def test_the_estimate_moves_towards_the_pace_and_does_not_jump() -> None:
     """A file that takes ten times as long does not make ten times as much of what is left at once."""
     meter = ProgressMeter(None)
-    first = meter._estimate(100.0)
-    second = meter._estimate(1_000.0)
-    assert (first, second < 400.0, meter._estimate(1_000.0) > second) == (100.0, True, True)
+    first = meter._smooth(100.0)
+    second = meter._smooth(1_000.0)
+    assert (first, second < 400.0, meter._smooth(1_000.0) > second) == (100.0, True, True)
 
 
 def test_the_loop_hears_that_it_waits_for_the_next_item() -> None:
