@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.pdf_files import Box, Drawing, PdfFile, Stroke, Text, build_pdf, paragraph
+from tests.pdf_files import Box, Drawing, PdfFile, Stroke, Text, WithLetters, build_pdf, paragraph
 from winnow.server.readers.formats import pdf_liteparse, pdf_pdfium
 from winnow.server.readers.formats.parsed_file import FormatReader, ReadOptions
 
@@ -120,3 +120,11 @@ def test_tables_beside_each_other_with_rules_between_their_rows_are_read_one_aft
     cells = [f"| {name} | Takes {meaning} of the {title} |" for title, _, rows in sides for name, meaning in rows]
     assert [cell in shown for cell in cells] == [True] * 8
     assert shown.index("Left") < shown.index(cells[3]) < shown.index("Right")
+
+
+def test_a_centred_line_in_italics_is_a_title(read: FormatReader) -> None:
+    page: list[Drawing] = [*under(["A page whose sections have titles in the middle of it"])]
+    page += [WithLetters(150, 680, "{Static Semantics}"), *paragraph(50, 655, PROSE)]
+    page += [WithLetters(50, 610, "{Dynamic Semantics}"), *paragraph(50, 585, PROSE)]
+    expected = ["# Static Semantics"] if read is pdf_liteparse.read else []
+    assert headings(text_of(read, page)) == expected

@@ -77,6 +77,7 @@ _MONO = re.compile(
 )
 # How much the widths of letters differ, word by word, in a font of one width; and where its name does not say so.
 _MONO_SPREAD, _EXACT_SPREAD = 1.12, 1.01
+_SLANTED = re.compile(r"ital|obli|slant|CMTI|CMSL|[ST]FTI|ECTI|(?<=\d)I\b|-It\b|LMRoman\d+-Italic", re.I)
 # In points: drawn lines that are shorter or thicker are no rules.
 _SHORTEST_RULE, _THICKEST_RULE, _MOST_RULES = 12.0, 3.0, 400
 _BAR_ROOM = 6.0
@@ -229,6 +230,8 @@ def _page_lines(page: Any, items: Iterable[Any], opened: OpenPdf, rules: Rules) 
     for item, (size, box) in zip(plain, _sizes(plain, page.page_num, opened), strict=True):
         is_bold = _is_bold(item, opened, page.page_num, is_bold_font)
         lines = _lines(item, box, size, is_bold, links, rules, printed, has_gap, font_of)
+        if _is_slanted(item, font_of):
+            lines = (replace(line, is_slanted=True) for line in lines)
         yield from lines if item.font_name else _with_true_widths(lines, opened, page.page_num)
     if formulas:
         yield from _formula_lines(opened, page, formulas, rules)
@@ -301,6 +304,13 @@ def _is_bold(item: Any, opened: OpenPdf, number: int, is_bold_font: IsBold) -> b
         # A name in a heading, unless it follows "See also:".
         return not any(word.text.endswith(":") for word in words[:place])
     return not font or is_bold_font(font)
+
+
+def _is_slanted(item: Any, font_of: FontOf) -> bool:
+    """Whether an item begins and ends in italics: its stated font is that of its first word."""
+    if not _SLANTED.search(item.font_name or ""):
+        return False
+    return len(item.words) < 2 or bool(_SLANTED.search(font_of(_box(item.words[-1]))))
 
 
 def _has_formula(item: Any, text: str) -> bool:

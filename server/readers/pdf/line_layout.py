@@ -68,6 +68,8 @@ _ENTRY, _FEWEST_ENTRIES, _SURE_ENTRIES = re.compile(r"\w.*,\s*[\divxlc]+(?:[-–
 _ADDRESS_END = re.compile(r"\bhttps?:(?://\S*)?\Z")
 # An address is divided after these; after a slash if what follows is no word of the text.
 _BREAKS, _PATH = "-_#?=&:", re.compile(r"\S*\w[/._-]\w")
+# A title in italics has words alone; in sizes of the font, so much room on both sides.
+_TITLE, _TITLE_ROOM = re.compile(r"[^\W\d_a-z][^\W\d_]{2,}(?:[ ,-]{1,2}[^\W\d_]{2,}){0,7}"), 2.0
 _NO_HEADING = (*".:;,-。．：；，、",)
 _SECTION = re.compile(r"\d{1,3}(?:\.\d{1,3})*\.?|[A-Z](?:\.\d+)*\.?|[IVXLC]+\.?")
 # "-v", "--all", "[-m]": what a command takes is described below it, and is no heading.
@@ -243,6 +245,7 @@ class _Layout:
         self.found: list[Block] = []
         self.items: list[float] = []
         self.rights = self._right_edges()
+        self.edges = (min(line.box.left for line in self.lines), max(line.box.right for line in self.lines))
         # The lines of the last block, while it may go on, and how far lines reach there.
         self.open: list[Line] = []
         self.last_right = 0.0
@@ -447,8 +450,20 @@ class _Layout:
 
     # --- paragraphs
 
+    def _is_centred_title(self, place: int) -> bool:
+        """Whether a line is a title in the middle of the column: in italics, unlike those above and below it."""
+        line = self.lines[place]
+        beside = [self.lines[at] for at in (place - 1, place + 1) if 0 <= at < len(self.lines)]
+        if not _TITLE.fullmatch(line.text) or any(other.is_slanted for other in beside):
+            return False
+        left = line.box.left - self.edges[0]
+        right = self.edges[1] - line.box.right
+        return min(left, right) > _TITLE_ROOM * line.size and abs(left - right) < line.size
+
     def _heading_level(self, place: int) -> int:
         line = self.lines[place]
+        if line.is_slanted and not self.sizes.level(line) and self._is_centred_title(place):
+            return self.sizes.lowest
         level = self.sizes.level(line)
         if not level or begins_caption(line.text) or _BULLET.match(line.text):
             return 0

@@ -66,13 +66,17 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line: its box, the size of its font in points, and its cells; ``is_mono``: all letters have one width."""
+    """A line: its box, the size of its font in points, and its cells.
+
+    ``is_mono``: all letters have one width; ``is_slanted``: all are in italics.
+    """
 
     box: Box
     size: float
     is_bold: bool
     cells: tuple[Cell, ...]
     is_mono: bool = False
+    is_slanted: bool = False
 
     @property
     def text(self) -> str:

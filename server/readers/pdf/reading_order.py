@@ -575,7 +575,8 @@ def _join_row(row: Sequence[Line], others: Sequence[Sequence[Line]], rules: Rule
             cells[-1] = cells[-1].join(cell, space)
         else:
             cells.append(cell)
-    return Line(box, main.size, _is_bold(row), tuple(cells), _is_mono(row))
+    is_slanted = all(piece.is_slanted for piece in row)
+    return Line(box, main.size, _is_bold(row), tuple(cells), _is_mono(row), is_slanted)
 
 
 def _parts(bar: float, cell: Cell, then: Cell) -> bool:
