@@ -106,17 +106,18 @@ def _may_be_title(page: Page, place: int, title: str) -> bool:
 def _find_clauses(pages: Iterable[Page]) -> dict[tuple[int, int], Block]:
     """The titles of numbered clauses by page and place: most are questions, or have words with capitals."""
     runs: list[list[_Clause]] = []
+    ending: dict[int, list[_Clause]] = {}  # the latest run by its last number
     lowest = 0
     for page in pages:
         for place, block in enumerate(page.blocks):
             lowest = max(lowest, block.level * (block.kind is BlockKind.HEADING))
             if (clause := _clause(page, place)) is None:
                 continue
-            run = next((run for run in reversed(runs) if run[-1].number + 1 == clause.number), None)
+            run = ending.pop(clause.number - 1, None)
             if run is None:
-                runs.append([clause])
-            else:
-                run.append(clause)
+                runs.append(run := [])
+            run.append(clause)
+            ending[clause.number] = run
     level = min(lowest + 1, _DEEPEST_LEVEL)
     return {
         clause.place: replace(clause.heading, level=level) for run in filter(_are_titles, runs) for clause in run

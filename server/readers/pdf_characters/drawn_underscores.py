@@ -6,9 +6,11 @@ are read as "socke", ``rpi\frac{t}{t}tcp`` and "buf ering".
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import pypdfium2  # type: ignore[import-untyped]
@@ -96,13 +98,30 @@ def _places(letters: Iterable[Letter]) -> Counter[tuple[int, int, int]]:
     return Counter((code, round(x), round(y)) for code, x, y in letters)
 
 
-def _underscores(page: Any, letters: Sequence[Letter]) -> Iterator[Any]:
+def _underscores(page: Any, letters: Iterable[Letter]) -> Iterator[Any]:
     """The handles of short lines between two letters, on the line that these stand on."""
+    levels: dict[int, list[tuple[float, float]]] = defaultdict(list)
+    for _, x, y in letters:
+        levels[round(y)].append((x, y))
+    for places in levels.values():
+        places.sort()
     for drawn in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_PATH], max_depth=1):
         left, bottom, right, top = drawn.get_bounds()
         if right - left > _LONGEST or top - bottom > _THICKEST:
             continue
-        beside = [x for _, x, y in letters if abs(y - top) <= _ON_LINE]
-        is_after = any(-_BEFORE <= x - left <= 0 for x in beside)
-        if is_after and any(-_ON_LINE <= x - right <= _AFTER for x in beside):
+        is_after = _has_letter(levels, left - _BEFORE, left, top)
+        if is_after and _has_letter(levels, right - _ON_LINE, right + _AFTER, top):
             yield drawn.raw
+
+
+def _has_letter(levels: Mapping[int, Sequence[tuple[float, float]]], left: float, right: float, y: float) -> bool:
+    """Whether a letter begins between two places on the line at this height. ``levels``: sorted, by height."""
+    return any(
+        abs(height - y) <= _ON_LINE
+        for level in range(round(y - _ON_LINE), round(y + _ON_LINE) + 1)
+        for _, height in _within(levels.get(level, ()), left, right)
+    )
+
+
+def _within(places: Sequence[tuple[float, float]], left: float, right: float) -> Sequence[tuple[float, float]]:
+    return places[bisect_left(places, (left,)) : bisect_right(places, (right, inf))]
