@@ -8,6 +8,7 @@ elements of HTML become headings by the rules of ``generated_pages``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -28,19 +29,32 @@ DEEPEST_ELEMENT = 200
 _DATA_ROWS = 3
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The findings about a page, by elements.
+
+    ``seen``: those around others, whose own surroundings are done; whether rows have several texts, and whether
+    tables show data.
+    """
+
+    seen: set[int]
+    rows: dict[int, bool]
+    tables: dict[int, bool]
+
+
 def state_roles(tree: LexborHTMLParser, source: str) -> None:
     """Add the roles to a page, which was parsed from ``source``."""
     for rule in rules_for(source):
         for node in tree.css(rule.selector):
             for name, value in rule.stated:
                 node.attrs[name] = value
-    seen: set[int] = set()
+    known = _Known(set(), {}, {})
     for heading in tree.css(_HEADING_TAGS):
-        _open_around(heading, seen)
+        _open_around(heading, known)
     depths: dict[int, int] = {}
     for inner in tree.css("table table"):
         if _depth(inner, depths) < DEEPEST_ELEMENT and _is_tabular(inner, 2):
-            _open_around(inner, seen)
+            _open_around(inner, known)
 
 
 def is_presentation(node: LexborNode) -> bool:
@@ -53,7 +67,7 @@ def holds_blocks(cell: LexborNode) -> bool:
     return _count_blocks(cell) > 1
 
 
-def _count_blocks(node: LexborNode) -> int:
+def _count_blocks(node: LexborNode, depth: int = 0) -> int:
     """The number of blocks of text of a cell; code and lists count as two, because their lines must be kept."""
     count = 0
     for child in node.iter():
@@ -61,18 +75,16 @@ def _count_blocks(node: LexborNode) -> int:
             count += 2
         elif child.tag in _TEXT_BLOCKS:
             count += 1
-        elif child.tag in _WRAPPERS:
-            count += _count_blocks(child)
+        elif child.tag in _WRAPPERS and depth < DEEPEST_ELEMENT:
+            count += _count_blocks(child, depth + 1)
         if count > 1:
             break
     return count
 
 
-def _open_around(node: LexborNode, seen: set[int]) -> None:
-    """State that the items and rows around a heading or table arrange the page.
-
-    ``seen`` are the elements around others, whose own surroundings are done.
-    """
+def _open_around(node: LexborNode, known: _Known) -> None:
+    """State that the items and rows around a heading or table arrange the page."""
+    seen = known.seen
     cell = node if node.tag in ("td", "th") else None
     around = node.parent
     while around is not None and around.mem_id not in seen:
@@ -82,7 +94,7 @@ def _open_around(node: LexborNode, seen: set[int]) -> None:
         elif around.tag == "li":
             around.attrs["role"] = "presentation"
         elif around.tag == "tr" and cell is not None:
-            if _is_data(around, cell, node):
+            if _is_data(around, cell, node, known):
                 seen.discard(around.mem_id)  # another cell of the row may decide otherwise
                 return
             around.attrs["role"] = "presentation"
@@ -101,14 +113,20 @@ def _depth(node: LexborNode, depths: dict[int, int]) -> int:
     return depths[node.mem_id]
 
 
-def _is_data(row: LexborNode, cell: LexborNode, node: LexborNode) -> bool:
+def _is_data(row: LexborNode, cell: LexborNode, node: LexborNode, known: _Known) -> bool:
     """Whether a row with a heading or a table in a cell is one of a table of data."""
-    if not _has_texts(row) or (node.tag != "table" and cell.text().split() != node.text().split()):
+    if row.mem_id not in known.rows:
+        known.rows[row.mem_id] = _has_texts(row)
+    if not known.rows[row.mem_id] or (node.tag != "table" and cell.text().split() != node.text().split()):
         return False
     table = row.parent
     while table is not None and table.tag != "table":
         table = table.parent
-    return table is not None and _is_tabular(table, _DATA_ROWS)
+    if table is None:
+        return False
+    if table.mem_id not in known.tables:
+        known.tables[table.mem_id] = _is_tabular(table, _DATA_ROWS)
+    return known.tables[table.mem_id]
 
 
 def _is_tabular(table: LexborNode, rows: int) -> bool:

@@ -10,6 +10,10 @@ import pytest
 from tests.pdf_files import Box, Drawing, PdfFile, Stroke, Text, WithLetters, build_pdf, paragraph
 from winnow.server.readers.formats import pdf_liteparse, pdf_pdfium
 from winnow.server.readers.formats.parsed_file import FormatReader, ReadOptions
+from winnow.server.readers.pdf.layout import Box as Edges
+from winnow.server.readers.pdf.layout import Rules
+from winnow.server.readers.pdf.lines import Cell, Line
+from winnow.server.readers.pdf.reading_order import columns_of, part_page
 
 PROSE = (
     "A store keeps its passages in the order in which they were",
@@ -27,11 +31,11 @@ def text_of(read: FormatReader, *pages: list[Drawing]) -> str:
     return read(io.BytesIO(build_pdf(PdfFile(pages))), ReadOptions()).text
 
 
-def under(titles: list[str], *, top: float = 760) -> Iterator[Text]:
-    """Each title in letters of the text, and prose below it."""
+def under(titles: list[str], lines: tuple[str, ...] = PROSE) -> Iterator[Text]:
+    """Each title in letters of the text, and these lines below it."""
     for place, title in enumerate(titles):
-        yield Text(50, top - 70 * place, title)
-        yield from paragraph(50, top - 70 * place - 22, PROSE)
+        yield Text(50, 760 - 85 * place, title)
+        yield from paragraph(50, 760 - 85 * place - 22, lines)
 
 
 def headings(text: str) -> list[str]:
@@ -60,7 +64,9 @@ def test_numbered_questions_and_clauses_with_a_text_below_are_headings(read: For
     found = headings(text_of(read, [*under(questions)]))
     assert found == [f"# {question}" for question in questions]
     clauses = ["12. No Surrender of Freedom.", "13. Revised Versions.", "14. Disclaimer of Warranty."]
-    assert headings(text_of(read, [*under(clauses)])) == [f"# {clause}" for clause in clauses]
+    assert headings(text_of(read, [*under(clauses, (PROSE[0], PROSE[0], *PROSE))])) == [
+        f"# {clause}" for clause in clauses
+    ]
 
 
 def test_two_numbered_questions_or_numbered_steps_are_no_headings(read: FormatReader) -> None:
@@ -128,3 +134,58 @@ def test_a_centred_line_in_italics_is_a_title(read: FormatReader) -> None:
     page += [WithLetters(50, 610, "{Dynamic Semantics}"), *paragraph(50, 585, PROSE)]
     expected = ["# Static Semantics"] if read is pdf_liteparse.read else []
     assert headings(text_of(read, page)) == expected
+
+
+def test_a_program_above_tables_beside_each_other_stays_one() -> None:
+    lines = [
+        f"store.write(passage_{number}, under='the number of the passage that it follows')" for number in range(3)
+    ]
+    page: list[Drawing] = [Text(50, 780 - 12 * place, line, mono=True) for place, line in enumerate(lines)]
+    page += paragraph(50, 730, PROSE)
+    for left, name in ((50, "left"), (310, "right")):
+        top = 700 if left == 50 else 690
+        for place in range(5):
+            page += [Stroke(left, top - 20 * place, 200), Text(left + 5, top - 20 * place - 12, f"{name} {place}")]
+            page.append(Text(left + 90, top - 20 * place - 12, f"value {place}"))
+    blocks = text_of(pdf_liteparse.read, page).split("\n\n")
+    assert blocks[0] == "\n".join(("```", *lines, "```"))
+    assert [f"| left {place} | value {place} |" in blocks[2] for place in range(5)] == [True] * 5
+
+
+def test_steps_with_capitals_are_no_headings(read: FormatReader) -> None:
+    steps = ["1. Click Save.", "2. Select File > Open.", "3. Press Enter."]
+    assert headings(text_of(read, [*under(steps)])) == []
+    page: list[Drawing] = []
+    for place, city in enumerate(["1. Paris, France", "2. London, England", "3. Berlin, Germany"]):
+        page += [Text(50, 700 - 40 * place, city), Text(50, 685 - 40 * place, "The city has a store.")]
+    assert headings(text_of(read, page)) == []
+
+
+def test_a_table_of_programs_with_a_bold_title_is_read() -> None:
+    page: list[Drawing] = [*(Text(50, 760 - 12 * place, PROSE[0], mono=True) for place in range(6))]
+    for place in range(7):
+        y = 660 - 12 * place - (14 if place > 2 else 0) - (14 if place > 3 else 0)
+        cells = (
+            [(50, "Outputs of it")] if place == 3 else [(50, f"a{place}"), (150, f"b{place}"), (250, f"c{place}")]
+        )
+        page += [Text(x, y, text, bold=place == 3, mono=place != 3) for x, text in cells]
+    shown = text_of(pdf_liteparse.read, page)
+    assert [cell in shown for cell in ("a0", "c2", "Outputs of it", "b6")] == [True] * 4
+
+
+def test_pieces_without_width_between_two_ruled_tables_are_in_one_column() -> None:
+    rules = Rules(tuple(sorted((100.0 + 20 * row, left, left + 200) for row in range(6) for left in (50, 350))))
+    rules = Rules(tuple((y + (5 if left > 300 else 0), left, right) for y, left, right in rules.horizontal))
+    lines = [
+        Line(Edges(300, 110 + 20 * place, 300, 118 + 20 * place), 8, False, (Cell(f"sign {place}", 300, 300),))
+        for place in range(4)
+    ]
+    lines += [
+        Line(
+            Edges(left, 110 + 20 * place, left + 90, 118 + 20 * place), 8, False, (Cell("text", left, left + 90),)
+        )
+        for place in range(4)
+        for left in (55, 355)
+    ]
+    texts = [line.text for column in columns_of(part_page(lines, rules)) for line in column]
+    assert sorted(" ".join(texts).split()) == sorted(" ".join(line.text for line in lines).split())

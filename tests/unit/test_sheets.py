@@ -273,6 +273,7 @@ def test_a_number_of_a_workbook_is_what_its_cell_shows() -> None:
     sheet += (
         '<c s="1" t="n" r="H1"><v>2</v></c><c r="I1" s="1" t="e"><v>#DIV/0!</v></c><c r="J1" s="5"><v>2</v></c>'
     )
+    sheet += '<c r="K1" s="1"><v>1e400</v></c>'  # no number
     root = f'<worksheet xmlns="{_TABLE}"><sheetData><row r="1">{sheet}</row></sheetData></worksheet>'
     book = f'<styleSheet xmlns="{_TABLE}"><numFmts>{styles}</numFmts><cellXfs>{used}</cellXfs></styleSheet>'
     file = xlsx({"S": []}, others={"xl/worksheets/sheet1.xml": root, "xl/styles.xml": book})
@@ -287,6 +288,7 @@ def test_a_number_of_a_workbook_is_what_its_cell_shows() -> None:
         "2.00",
         "#DIV/0!",
         "1900-01-02",
+        "inf",
     ]
     assert _read(file).text.split("\n")[2] == table_row(shown)
 

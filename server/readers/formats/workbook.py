@@ -287,7 +287,7 @@ def _with_shown_values(data: bytes, formats: Mapping[bytes, NumberFormat]) -> by
             return cell[0]
         try:
             shown = formats[style[1]].show(float(value))
-        except ValueError:
+        except (ValueError, ArithmeticError):
             return cell[0]
         name = prefix + b"v"
         typed = _CELL_TYPE.sub(b"", attributes) + b' t="str"'

@@ -30,18 +30,21 @@ _LONGEST_TITLE, _HIGHEST_TITLE = 110, 20.0
 _NO_TITLE_END = re.compile(r"(?:\s\d{1,4}|\.{2,}|[:;,…(-])\Z")
 # So many clauses with following numbers have titles, most of whose words of so many letters begin with capitals.
 _FEWEST_CLAUSES, _LONG_WORD, _CAPITAL_SHARE = 3, re.compile(r"[^\W\d_]{4,}"), 0.7
-_TITLED_SHARE = 0.6
+_TITLED_SHARE, _LONG_TEXT = 0.6, 160
+# A sentence of more words is none.
+_MOST_SENTENCE_WORDS = 5
 
 Titles = Mapping[tuple[int, str], int]
 
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """A line with a number, where it stands, and the heading that it may be."""
+    """A line with a number, where it stands, and the heading that it may be; ``is_title``: it looks like one."""
 
     number: int
     place: tuple[int, int]
     heading: Block
+    is_title: bool
 
 
 def mend_headings(page: Page, titles: Titles) -> Page:
@@ -97,6 +100,8 @@ def _may_be_title(page: Page, place: int, title: str) -> bool:
         return False
     if len(block.text) > _LONGEST_TITLE or not title[0].isalpha() or _NO_TITLE_END.search(block.text):
         return False
+    if title.endswith(".") and len(title.split()) > _MOST_SENTENCE_WORDS:
+        return False
     then = page.blocks[place + 1] if place + 1 < len(page.blocks) else None
     if then is None or then.kind is not BlockKind.PARAGRAPH:
         return True
@@ -133,9 +138,11 @@ def _clause(page: Page, place: int) -> _Clause | None:
     match = _CLAUSE.fullmatch(text)
     if match is None or len(text) > _LONGEST_TITLE or _NO_TITLE_END.search(text):
         return None
-    if place + 1 < len(page.blocks) and _CLAUSE.fullmatch(_with_marker(page.blocks[place + 1])):
+    then = page.blocks[place + 1] if place + 1 < len(page.blocks) else None
+    if then is not None and _CLAUSE.fullmatch(_with_marker(then)):
         return None
-    return _Clause(int(match["number"]), (page.number, place), Block(BlockKind.HEADING, text, block.box))
+    heading = Block(BlockKind.HEADING, text, block.box)
+    return _Clause(int(match["number"]), (page.number, place), heading, _is_title(match["title"], then))
 
 
 def _with_marker(block: Block) -> str:
@@ -143,14 +150,20 @@ def _with_marker(block: Block) -> str:
 
 
 def _are_titles(run: Sequence[_Clause]) -> bool:
-    titled = sum(_is_title(clause.heading.text) for clause in run)
+    titled = sum(clause.is_title for clause in run)
     return titled >= _FEWEST_CLAUSES and titled > _TITLED_SHARE * len(run)
 
 
-def _is_title(text: str) -> bool:
-    """Whether a text is a question, or most of its words begin with capitals."""
+def _is_title(text: str, then: Block | None) -> bool:
+    """Whether a text is a question, or most of its words begin with capitals and a long paragraph follows.
+
+    The steps of a manual have capitals, too, but no long text below each.
+    """
+    if text.endswith("?"):
+        return True
     words = _LONG_WORD.findall(text)
-    return text.endswith("?") or sum(word[0].isupper() for word in words) > _CAPITAL_SHARE * len(words) > 0
+    has_text = then is None or (then.kind is BlockKind.PARAGRAPH and len(then.text) >= _LONG_TEXT)
+    return has_text and sum(word[0].isupper() for word in words) > _CAPITAL_SHARE * len(words) > 0
 
 
 def outline_titles(bookmarks: Iterable[Bookmark]) -> Titles:

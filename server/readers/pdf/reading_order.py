@@ -160,11 +160,9 @@ def _divide(
     gutters: Sequence[float] = (),
 ) -> Iterator[Sequence[Line]]:
     """The columns on both sides of the gutter that was found, and of those of the other pages."""
-    if (between := _between_ruled(pieces, rules)) is not None:
-        for band in _bands(pieces, between, ()):
-            left, right = _sides(band, between)
-            for side in (left, right) if left or right else (band,):
-                yield from _divide(side, rules, depth, _find_gutter(side, rules), gutters)
+    if depth < _DEEPEST and (between := _between_ruled(pieces, rules)) is not None:
+        for part in _parts_around(pieces, between):
+            yield from _divide(part, rules, depth + 1, _find_gutter(part, rules), gutters)
         return
     if found is None and (beside := _beside_grid(pieces, rules)):
         ids = set(map(id, beside))
@@ -195,6 +193,20 @@ def _divide(
         else:
             whole += band
     yield whole
+
+
+def _parts_around(pieces: Sequence[Line], between: float) -> Iterator[list[Line]]:
+    """What stands at the left and at the right of a place, and around such bands what crosses it."""
+    whole: list[Line] = []
+    for band in _bands(pieces, between, ()):
+        left, right = _sides(band, between)
+        if left and right:
+            yield from (part for part in (whole, left, right) if part)
+            whole = []
+        else:
+            whole += band
+    if whole:
+        yield whole
 
 
 def _between_ruled(pieces: Sequence[Line], rules: Rules) -> float | None:
@@ -313,7 +325,7 @@ def _width(pieces: Iterable[Line]) -> tuple[float, float]:
 def _sides(band: Sequence[Line], gutter: float) -> tuple[list[Line], list[Line]]:
     return (
         [piece for piece in band if piece.box.right <= gutter],
-        [piece for piece in band if piece.box.left >= gutter],
+        [piece for piece in band if piece.box.left >= gutter and piece.box.right > gutter],
     )
 
 

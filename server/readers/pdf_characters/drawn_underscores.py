@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import inf
 from typing import Any
 
@@ -27,6 +28,8 @@ ParsePages = Callable[[bytes, Sequence[int]], Iterable[Any]]
 _LONGEST, _THICKEST, _BEFORE, _AFTER = 12.0, 2.0, 14.0, 4.0
 # In points: it lies on the line that letters stand on. The bar of a fraction is a quarter of a letter above it.
 _ON_LINE = 1.2
+# A page with more lines is a drawing.
+_MOST_PATHS = 2_000
 # Of the letters of a page.
 _LEAST_KEPT = 0.9
 
@@ -105,7 +108,7 @@ def _underscores(page: Any, letters: Iterable[Letter]) -> Iterator[Any]:
         levels[round(y)].append((x, y))
     for places in levels.values():
         places.sort()
-    for drawn in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_PATH], max_depth=1):
+    for drawn in islice(page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_PATH], max_depth=1), _MOST_PATHS):
         left, bottom, right, top = drawn.get_bounds()
         if right - left > _LONGEST or top - bottom > _THICKEST:
             continue

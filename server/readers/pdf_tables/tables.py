@@ -137,7 +137,7 @@ def _part_at_titles(lines: Sequence[Line]) -> list[Sequence[Line]]:
         return []
     edges = sorted({0, *titles, *(place + 1 for place in titles), len(lines)})
     parts = [lines[start:end] for start, end in pairwise(edges)]
-    while all(len(line.cells) < 2 or line.is_mono for line in parts[-1]):
+    while parts and all(len(line.cells) < 2 or (line.is_mono and not lines[0].is_mono) for line in parts[-1]):
         parts.pop()
     return parts
 
