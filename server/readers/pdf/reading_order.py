@@ -196,7 +196,7 @@ def _divide(
 
 
 def _parts_around(pieces: Sequence[Line], between: float) -> Iterator[list[Line]]:
-    """What stands at the left and at the right of a place, and around such bands what crosses it."""
+    """The parts of a page at the left and at the right of a place, and between such bands those that cross it."""
     whole: list[Line] = []
     for band in _bands(pieces, between, ()):
         left, right = _sides(band, between)
