@@ -340,7 +340,8 @@ def test_the_command_says_what_it_takes(library: Settings) -> None:
 
 def test_a_file_that_no_bibliography_has_is_shown_with_its_place(library: Settings) -> None:
     result = CliRunner().invoke(cite_command.app, ["--document", "plain.md", "--store", str(library.store)])
-    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "plain.md")
+    shown = result.stdout.splitlines()[0]
+    assert (result.exit_code, shown.startswith("file://"), shown.endswith("/papers/plain.md")) == (0, True, True)
     assert "documents without a citekey" in result.stderr
 
 
