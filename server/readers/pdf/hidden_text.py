@@ -11,7 +11,7 @@ import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
 from winnow.server.readers.formats.parsed_file import NotForThisReader
 from winnow.server.readers.pdf.document import OpenPdf, save
-from winnow.server.readers.pdf.letters import BLANKS, letters_of
+from winnow.server.readers.pdf.letters import BLANKS, count_places, letters_of
 from winnow.server.readers.pdf.visibility import HiddenRun, PageObjects, look_at_page
 
 # liteparse takes minutes for a page of 300,000 lines.
@@ -47,7 +47,7 @@ def clean(opened: OpenPdf) -> Cleaned:
             if objects[number].paths > _MOST_PATHS:
                 raise NotForThisReader(f"page {number} has {objects[number].paths:,} lines and shapes")
             hidden = objects[number].hidden
-            before = _letters(page) if hidden else Counter()
+            before = count_places(letters_of(page)) if hidden else Counter()
             is_clean = not hidden or _remove(page, hidden)
         finally:
             page.close()
@@ -73,13 +73,9 @@ def _is_whole(opened: OpenPdf, number: int, before: Counter[_Letter], hidden: It
     """Whether a page that was written again has its letters where they were: PDFium drops space between them."""
     page = opened.document[number - 1]
     try:
-        after = _letters(page)
+        after = count_places(letters_of(page))
     finally:
         page.close()
     removed = sum(ord(letter) not in BLANKS for run in hidden if run.on_page for letter in run.text)
     in_place = (before & after).total()
     return in_place >= _LEAST_KEPT * max(after.total(), before.total() - removed)
-
-
-def _letters(page: Any) -> Counter[_Letter]:
-    return Counter((code, round(x), round(y)) for code, x, y in letters_of(page))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from math import isfinite
 from typing import Any
 
@@ -22,6 +23,11 @@ def letters_of(page: Any) -> list[Letter]:
         return [*_letters(text)]
     finally:
         text.close()
+
+
+def count_places(letters: Iterable[Letter]) -> Counter[tuple[int, int, int]]:
+    """The number of times that each letter stands at each place, which is rounded to points."""
+    return Counter((code, round(x), round(y)) for code, x, y in letters)
 
 
 def _letters(text: Any) -> Iterator[Letter]:

@@ -7,7 +7,7 @@ are read as "socke", ``rpi\frac{t}{t}tcp`` and "buf ering".
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -18,7 +18,7 @@ import pypdfium2  # type: ignore[import-untyped]
 import pypdfium2.raw as pdfium  # type: ignore[import-untyped]
 
 from winnow.server.readers.pdf.document import save
-from winnow.server.readers.pdf.letters import Letter, letters_of
+from winnow.server.readers.pdf.letters import Letter, count_places, letters_of
 
 # Reads some pages of a PDF, by their numbers.
 ParsePages = Callable[[bytes, Sequence[int]], Iterable[Any]]
@@ -85,7 +85,7 @@ def _clear(document: Any, number: int) -> bool:
         page.gen_content()
     finally:
         page.close()
-    before, after = _places(letters), _places(_letters_again(document, number))
+    before, after = count_places(letters), count_places(_letters_again(document, number))
     return bool(found) and after <= before and after.total() >= _LEAST_KEPT * before.total()
 
 
@@ -95,10 +95,6 @@ def _letters_again(document: Any, number: int) -> list[Letter]:
         return letters_of(page)
     finally:
         page.close()
-
-
-def _places(letters: Iterable[Letter]) -> Counter[tuple[int, int, int]]:
-    return Counter((code, round(x), round(y)) for code, x, y in letters)
 
 
 def _underscores(page: Any, letters: Iterable[Letter]) -> Iterator[Any]:

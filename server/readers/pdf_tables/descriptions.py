@@ -12,11 +12,10 @@ from functools import reduce
 from itertools import pairwise
 from math import inf
 
-from winnow.server.readers.pdf.layout import Block, BlockKind
 from winnow.server.readers.pdf.lines import Line
-from winnow.server.readers.pdf_tables.columns import STRETCHED, box_of
+from winnow.server.readers.pdf_tables.columns import STRETCHED
 from winnow.server.readers.pdf_tables.rows import join_cells
-from winnow.server.readers.pdf_tables.tables import MARKER, FoundTable, has_leaders, table_markdown
+from winnow.server.readers.pdf_tables.tables import MARKER, FoundTable, has_leaders, table_block
 
 # So many terms are a list, of which so many stand beside their explanations.
 _FEWEST_TERMS, _FEWEST_BESIDE = 3, 2
@@ -70,7 +69,7 @@ def find_descriptions(lines: Sequence[Line], start: int) -> FoundTable | None:
     if not _are_descriptions(entries, taken) or not _is_list(lines, start, end, left, indent):
         return None
     rows = [[entry.term, reduce(join_cells, entry.lines)] for entry in entries]
-    return FoundTable((Block(BlockKind.TABLE, table_markdown(rows), box_of(taken), is_aside=True),), len(taken))
+    return FoundTable((table_block(rows, taken),), len(taken))
 
 
 def _indent(lines: Sequence[Line], start: int) -> float | None:

@@ -117,6 +117,8 @@ def find_table(lines: Sequence[Line], start: int, rules: Rules) -> FoundTable | 
         # The parts are one table each, and its columns are those of all: a part may have a single row.
         taken = taken[: _count_to_heading(taken)]
     parts = ([] if is_framed else _part_at_titles(taken)) or [taken]
+    if len(parts[0]) == count:
+        return FoundTable((table_block(rows, taken),), count)
     return FoundTable(tuple(_block(part, columns, rules) for part in parts), sum(map(len, parts)))
 
 
@@ -144,11 +146,9 @@ def _part_at_titles(lines: Sequence[Line]) -> list[Sequence[Line]]:
 
 def _block(lines: Sequence[Line], columns: Sequence[Column], rules: Rules) -> Block:
     """The heading that a bold line is, or the table of other lines."""
-    box = box_of(lines)
     if lines[0].is_bold and len(lines) == len(lines[0].cells) == 1:
-        return Block(BlockKind.HEADING, lines[0].text, box)
-    rows = _without_empty(read_rows(lines, columns, rules))
-    return Block(BlockKind.TABLE, table_markdown(rows), box, is_aside=True)
+        return Block(BlockKind.HEADING, lines[0].text, box_of(lines))
+    return table_block(_without_empty(read_rows(lines, columns, rules)), lines)
 
 
 def _barred_columns(lines: Sequence[Line], start: int, rules: Rules) -> list[Column]:
@@ -405,6 +405,11 @@ def _is_wrapped(line: Line, columns: Sequence[Column]) -> bool:
     """Whether a line only goes on with a cell beyond the first column."""
     met = met_by(line.cells[0], columns)
     return len(line.cells) == 1 and len(met) == 1 and met[0] > 0
+
+
+def table_block(rows: Sequence[Sequence[str]], lines: Sequence[Line]) -> Block:
+    """The table that has these rows, which were read from these lines."""
+    return Block(BlockKind.TABLE, table_markdown(rows), box_of(lines), is_aside=True)
 
 
 def table_markdown(rows: Sequence[Sequence[str]]) -> str:
